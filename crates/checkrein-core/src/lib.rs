@@ -1,3 +1,5 @@
 //! The rules of Checkrein, each in one place and pure.
 //!
 //! Nothing in this crate reads a clock, a file or the environment, makes an id or starts a process.
+
+pub mod document;
