@@ -2,4 +2,9 @@
 //!
 //! Nothing in this crate reads a clock, a file or the environment, makes an id or starts a process.
 
+pub mod classify;
+pub mod finding;
+pub mod response;
+pub mod tally;
+
 pub mod document;

@@ -1,0 +1,64 @@
+//! Running totals of the findings in a run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Finding, FindingKind, Severity};
+use crate::response::Response;
+
+/// Every finding counts, tolerated or not, kept or truncated (X4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    pub warnings: u64,
+    pub errors: u64,
+    pub by_severity: BySeverity,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BySeverity {
+    pub low: u64,
+    pub medium: u64,
+    pub high: u64,
+}
+
+/// The two numbers that limits are tested on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    pub warnings: u64,
+    pub errors: u64,
+}
+
+impl Tally {
+    pub fn add(&mut self, response: &Response) {
+        self.warnings = self.warnings.saturating_add(response.warnings.len() as u64);
+        self.errors = self.errors.saturating_add(response.errors.len() as u64);
+        for finding in response.findings() {
+            let count = match finding.severity {
+                Severity::Low => &mut self.by_severity.low,
+                Severity::Medium => &mut self.by_severity.medium,
+                Severity::High => &mut self.by_severity.high,
+            };
+            *count = count.saturating_add(1);
+        }
+    }
+
+    pub fn totals(&self) -> Totals {
+        Totals { warnings: self.warnings, errors: self.errors }
+    }
+}
+
+impl Totals {
+    pub const fn of(self, kind: FindingKind) -> u64 {
+        match kind {
+            FindingKind::Warning => self.warnings,
+            FindingKind::Error => self.errors,
+        }
+    }
+
+    /// After these findings came in. Saturating: a run never fails because it counted too far.
+    pub fn plus(self, warnings: &[Finding], errors: &[Finding]) -> Totals {
+        Totals {
+            warnings: self.warnings.saturating_add(warnings.len() as u64),
+            errors: self.errors.saturating_add(errors.len() as u64),
+        }
+    }
+}
