@@ -22,7 +22,17 @@ const SEVERITY_WORDS: [(Severity, &[&str]); 3] = [
 const CATEGORY_WORDS: [(Category, &[&str]); 7] = [
     (
         Category::Security,
-        &["security", "vulnerability", "vulnerabilities", "auth$", "authn$", "authz$", "authentic", "authoriz", "permission"],
+        &[
+            "security",
+            "vulnerability",
+            "vulnerabilities",
+            "auth$",
+            "authn$",
+            "authz$",
+            "authentic",
+            "authoriz",
+            "permission",
+        ],
     ),
     (Category::Deprecation, &["deprecated", "deprecation", "removed in", "obsolete"]),
     (Category::Performance, &["slow", "performance", "memory", "cpu"]),

@@ -2,9 +2,14 @@
 //!
 //! Nothing in this crate reads a clock, a file or the environment, makes an id or starts a process.
 
+pub mod boundary;
+pub mod decision;
+pub mod policy;
+
 pub mod classify;
 pub mod finding;
 pub mod response;
 pub mod tally;
 
 pub mod document;
+pub mod duration;

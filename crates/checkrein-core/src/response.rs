@@ -45,7 +45,10 @@ impl Status {
         [(Status::Success, "success"), (Status::Warning, "warning"), (Status::Failure, "failure")];
 
     fn parse(word: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|(_, name)| word.trim().eq_ignore_ascii_case(name)).map(|(status, _)| status)
+        Status::ALL
+            .into_iter()
+            .find(|(_, name)| word.trim().eq_ignore_ascii_case(name))
+            .map(|(status, _)| status)
     }
 }
 
@@ -320,7 +323,10 @@ mod tests {
                 json!({"status": "failure", "warnings": ["slow"]}),
                 "failure | medium/performance slow | high/other Step failed without error details",
             ),
-            (json!({"status": "warning"}), "warning | medium/other Step completed with unspecified warnings | "),
+            (
+                json!({"status": "warning"}),
+                "warning | medium/other Step completed with unspecified warnings | ",
+            ),
             (json!({"status": "success", "warnings": ["Style issue"]}), "success | low/style Style issue | "),
             (json!({"warnings": ["x"]}), "warning | medium/other x | "),
             (json!({"errors": ["x"], "warnings": []}), "failure |  | medium/other x"),
@@ -333,9 +339,18 @@ mod tests {
             // items: strings, objects, partial objects, oddities
             (json!({"warnings": [{"text": "x", "severity": "low"}]}), "warning | low/other x | "),
             (json!({"warnings": [{"text": "slow", "category": "style"}]}), "warning | medium/style slow | "),
-            (json!({"warnings": [{"text": "Critical", "severity": "LOW"}]}), "warning | low/other Critical | "),
-            (json!({"warnings": [{"text": "Critical", "severity": "dire"}]}), "warning | medium/other Critical | "),
-            (json!({"warnings": [{"text": "x", "category": "Licensing"}]}), "warning | medium/Licensing x | "),
+            (
+                json!({"warnings": [{"text": "Critical", "severity": "LOW"}]}),
+                "warning | low/other Critical | ",
+            ),
+            (
+                json!({"warnings": [{"text": "Critical", "severity": "dire"}]}),
+                "warning | medium/other Critical | ",
+            ),
+            (
+                json!({"warnings": [{"text": "x", "category": "Licensing"}]}),
+                "warning | medium/Licensing x | ",
+            ),
             (json!({"warnings": [{"message": "x"}]}), "warning | medium/other x | "),
             (json!({"warnings": [{"code": 3}]}), r#"warning | medium/other {"code":3} | "#),
             (json!({"warnings": [null, 5]}), "warning | medium/other null; medium/other 5 | "),

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visitor};
 
+use crate::policy::TEXT_OR;
+
 use super::hint::{closest, listed};
 use super::{Document, Entry, Gravity, Node, Position, Problem, Problems, Span, Value, excerpt};
 
@@ -23,7 +25,8 @@ pub fn decode<T: DeserializeOwned>(
 
     let mut problems = Problems::default();
     for unknown in seen.unknown.into_inner() {
-        let mut problem = Problem { gravity: unknown_keys, ..Problem::error(&document.name, unknown.message) };
+        let mut problem =
+            Problem { gravity: unknown_keys, ..Problem::error(&document.name, unknown.message) };
         problem = problem.at(Some(Position::of(&document.text, unknown.span.start))).path(unknown.path);
         problem.hint = Some(unknown.hint);
         problems.push(problem);
@@ -120,7 +123,8 @@ impl Decoder<'_, '_> {
         fields: Option<&'static [&'static str]>,
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        let result = visitor.visit_map(Entries { decoder: self, entries: entries.iter(), fields, current: None });
+        let result =
+            visitor.visit_map(Entries { decoder: self, entries: entries.iter(), fields, current: None });
         result.map_err(|error| self.place(error))
     }
 
@@ -165,10 +169,15 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        visitor.visit_newtype_struct(self).map_err(|error| self.place(error))
+        let result = match &self.node.value {
+            Value::Text(text) if name == TEXT_OR => visitor.visit_str(text),
+            Value::Null | Value::Bool(_) | Value::List(_) if name == TEXT_OR => Err(self.wrong(&TEXT_OR)),
+            _ => visitor.visit_newtype_struct(self),
+        };
+        result.map_err(|error| self.place(error))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -227,7 +236,10 @@ struct Items<'n, 'p> {
 impl<'de> de::SeqAccess<'de> for Items<'_, '_> {
     type Error = DecodeError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, DecodeError> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DecodeError> {
         let Some((index, node)) = self.items.next() else { return Ok(None) };
         let path = Path { parent: Some(self.decoder.path), segment: Segment::Index(index) };
         let item = Decoder { node, path: &path, seen: self.decoder.seen };
@@ -265,7 +277,9 @@ impl<'de> de::MapAccess<'de> for Entries<'_, '_> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
-        let Some(entry) = self.current.take() else { return Err(DecodeError::new("a value without its key")) };
+        let Some(entry) = self.current.take() else {
+            return Err(DecodeError::new("a value without its key"));
+        };
         let path = Path { parent: Some(self.decoder.path), segment: Segment::Key(&entry.key) };
         let value = Decoder { node: &entry.value, path: &path, seen: self.decoder.seen };
         seed.deserialize(value).map_err(|error| value.place(error))

@@ -3,8 +3,11 @@
 use std::fmt;
 
 /// Whether a problem refuses the text or only deserves a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gravity {
+    /// Legal, but worth saying: a deprecated level.
+    Notice,
+    /// Runs as ruled; `policy check` refuses it.
     Warning,
     Error,
 }
@@ -49,10 +52,6 @@ impl Problem {
             message: message.into(),
             hint: None,
         }
-    }
-
-    pub fn warning(source: impl Into<String>, message: impl Into<String>) -> Problem {
-        Problem { gravity: Gravity::Warning, ..Problem::error(source, message) }
     }
 
     pub fn at(mut self, position: Option<Position>) -> Problem {

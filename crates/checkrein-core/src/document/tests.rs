@@ -60,7 +60,10 @@ fn complaints_name_place_value_and_remedy() {
              hint: did you mean `per-step`?",
         ),
         ("mode: [per-step]", "file:1:7: mode: expected one of `per-step`, `per-phase`, found a list"),
-        ("parts:\n  a: {size: 300}", "file:2:13: parts.a.size: expected a whole number from 0 up, found a number `300`"),
+        (
+            "parts:\n  a: {size: 300}",
+            "file:2:13: parts.a.size: expected a whole number from 0 up, found a number `300`",
+        ),
         ("parts:\n  a: {}", "file:2:6: parts.a: missing key `size`"),
         ("list: [1, two]", "file:1:11: list[1]: expected a whole number from 0 up, found text `two`"),
         ("name: a\nname: b", "file:2:1: key `name` is given twice"),
@@ -79,7 +82,10 @@ fn complaints_name_place_value_and_remedy() {
     }
     for (text, expected) in [
         ("name = \"x\"\n[parts.a]\nsize = 1", "fine"),
-        ("[parts.a]\nsise = 1", "file:2:1: parts.a: unknown key `sise`\n  hint: did you mean `size`?\nfile:1:1: parts.a: missing key `size`"),
+        (
+            "[parts.a]\nsise = 1",
+            "file:2:1: parts.a: unknown key `sise`\n  hint: did you mean `size`?\nfile:1:1: parts.a: missing key `size`",
+        ),
         ("count = 1\ncount = 2", "file:2:1: not valid TOML: duplicate key"),
     ] {
         assert_eq!(complaint(Format::Toml, text), expected, "{text}");
@@ -127,9 +133,10 @@ fn a_bomb_of_aliases_and_a_deep_nest_are_refused() {
     }
     let problems = Document::parse("t", &bomb, Format::Yaml).unwrap_err();
     assert!(problems.to_string().contains("too many values"), "{problems}");
-    for (format, text) in
-        [(Format::Yaml, "[".repeat(1000)), (Format::Json, format!("{}{}", "[".repeat(1000), "]".repeat(1000)))]
-    {
+    for (format, text) in [
+        (Format::Yaml, "[".repeat(1000)),
+        (Format::Json, format!("{}{}", "[".repeat(1000), "]".repeat(1000))),
+    ] {
         assert!(Document::parse("t", &text, format).is_err());
     }
 }
@@ -137,9 +144,12 @@ fn a_bomb_of_aliases_and_a_deep_nest_are_refused() {
 #[test]
 fn a_position_is_found_by_path() {
     let document = Document::parse("t", "a:\n  b: 1\n  c: [x, y]\n", Format::Yaml).unwrap();
-    for (path, expected) in
-        [(vec!["a", "b"], (2, 3)), (vec!["a", "c", "1"], (3, 10)), (vec!["a", "missing"], (1, 1)), (vec![], (1, 1))]
-    {
+    for (path, expected) in [
+        (vec!["a", "b"], (2, 3)),
+        (vec!["a", "c", "1"], (3, 10)),
+        (vec!["a", "missing"], (1, 1)),
+        (vec![], (1, 1)),
+    ] {
         let position = document.position(&path);
         assert_eq!((position.line, position.column), expected, "{path:?}");
     }

@@ -20,8 +20,18 @@ pub(super) fn parse(text: &str) -> Result<Node, Trouble> {
 
 /// A collection that is still open.
 enum Open {
-    List { items: Vec<Node>, start: usize, anchor: usize },
-    Map { entries: Vec<Entry>, seen: HashSet<String>, key: Option<(String, Span)>, start: usize, anchor: usize },
+    List {
+        items: Vec<Node>,
+        start: usize,
+        anchor: usize,
+    },
+    Map {
+        entries: Vec<Entry>,
+        seen: HashSet<String>,
+        key: Option<(String, Span)>,
+        start: usize,
+        anchor: usize,
+    },
 }
 
 #[derive(Default)]

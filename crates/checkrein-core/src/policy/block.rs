@@ -1,0 +1,119 @@
+//! An autonomy block as people write it, in any layer: every field may be absent, null or set.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::example::Example;
+use super::{Ask, Frequency, OnLimit, OnTimeout, Said, Setting, TextOr, Tolerance, Trigger};
+use crate::duration::Written;
+
+/// `autonomy:` is a level's name or a block.
+pub type Autonomy = TextOr<Block>;
+
+/// Settings of one layer. `null` forgets what weaker layers said.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Block {
+    /// A named policy; fields beside it win over it.
+    pub level: Setting<String>,
+    /// For people; Checkrein does not read it.
+    pub description: Option<String>,
+    /// How often a workflow shows itself: sugar for one trigger in `hold_at`.
+    pub check_in_frequency: Setting<Said<Frequency>>,
+    /// The checkpoint types a semi-supervised worker holds at.
+    pub checkpoint_types: Setting<Vec<String>>,
+    /// When a boundary holds.
+    pub hold_at: Setting<Vec<Trigger>>,
+    /// The highest severity of a warning that is tolerated.
+    pub warning_tolerance: Setting<Said<Tolerance>>,
+    /// The highest severity of an error that is tolerated.
+    pub error_tolerance: Setting<Said<Tolerance>>,
+    /// How many findings a run may collect.
+    pub limits: Setting<LimitsBlock>,
+    /// Phases that see a part of this differently; never limits.
+    pub overrides: Setting<BTreeMap<String, Setting<TextOr<OverrideBlock>>>>,
+    /// Phases that start only after an approval.
+    pub require_approval_for: Setting<Vec<String>>,
+    /// The same as `require_approval_for: [release]`.
+    pub pause_before_release: Setting<bool>,
+    /// Whether a triggered check-in needs an answer.
+    pub ask: Setting<Ask>,
+    /// How long a hold waits for an answer.
+    pub timeout: Setting<Written>,
+    /// What happens then; nothing ever times out into approval.
+    pub on_timeout: Setting<OnTimeout>,
+    /// A change to these files holds at every level.
+    pub protected_paths: Setting<Vec<String>>,
+    /// What may be used up before the run holds.
+    pub budget: Setting<BudgetBlock>,
+    /// Situations and the outcome expected of them, checked whenever this is loaded.
+    pub examples: Vec<Example>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsBlock {
+    pub max_total_warnings: Setting<AtLeastOne>,
+    pub max_total_errors: Setting<AtLeastOne>,
+    pub on_limit_reached: Setting<OnLimit>,
+}
+
+/// A limit of 0 would stop everything; it is a mistake (W7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "i64")]
+pub struct AtLeastOne(#[schemars(range(min = 1))] pub u64);
+
+impl TryFrom<i64> for AtLeastOne {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<AtLeastOne, String> {
+        match u64::try_from(number) {
+            Ok(count) if count >= 1 => Ok(AtLeastOne(count)),
+            _ => Err(format!("must be at least 1, found `{number}`")),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BudgetBlock {
+    pub tokens: Setting<u64>,
+    /// In the currency the agent reports.
+    pub cost: Setting<f64>,
+    pub time: Setting<Written>,
+}
+
+/// What one phase may see differently.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OverrideBlock {
+    pub level: Setting<String>,
+    pub description: Option<String>,
+    pub check_in_frequency: Setting<Said<Frequency>>,
+    pub hold_at: Setting<Vec<Trigger>>,
+    pub warning_tolerance: Setting<Said<Tolerance>>,
+    pub error_tolerance: Setting<Said<Tolerance>>,
+    pub ask: Setting<Ask>,
+    /// Limits are global: written here they are ignored, and `policy check` refuses them.
+    pub limits: Setting<LimitsBlock>,
+}
+
+impl Block {
+    pub fn of(autonomy: Autonomy) -> Block {
+        match autonomy {
+            TextOr::Text(level) => Block { level: Setting::Set(level), ..Block::default() },
+            TextOr::Long(block) => block,
+        }
+    }
+}
+
+impl OverrideBlock {
+    pub fn of(written: TextOr<OverrideBlock>) -> OverrideBlock {
+        match written {
+            TextOr::Text(level) => OverrideBlock { level: Setting::Set(level), ..OverrideBlock::default() },
+            TextOr::Long(block) => block,
+        }
+    }
+}
