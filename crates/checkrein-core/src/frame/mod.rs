@@ -3,6 +3,7 @@
 mod config;
 mod env;
 mod status;
+mod tree;
 
 pub use self::config::{FrameConfig, FrameConfigPatch, FrameLevel};
 pub use self::env::{
@@ -10,3 +11,4 @@ pub use self::env::{
     FLAME_SUGGEST_IN_CONTEXT, from_env,
 };
 pub use self::status::{FrameStatus, PopStatus};
+pub use self::tree::{Fold, Frame, FrameTree, Invalidated, TreeError};
