@@ -11,5 +11,8 @@ pub mod finding;
 pub mod response;
 pub mod tally;
 
+pub mod frame;
+pub mod heuristic;
+
 pub mod document;
 pub mod duration;
