@@ -14,5 +14,6 @@ pub mod tally;
 pub mod frame;
 pub mod heuristic;
 
+pub mod config;
 pub mod document;
 pub mod duration;

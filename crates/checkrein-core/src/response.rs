@@ -52,6 +52,56 @@ impl Status {
     }
 }
 
+/// What a step or hook should return. Anything else is coerced, never refused; this is the shape
+/// that is understood without coercion.
+#[derive(JsonSchema)]
+#[schemars(rename = "response", inline)]
+#[expect(dead_code, reason = "read by the schema generator alone")]
+pub struct ResponseShape {
+    /// Derived from the findings if absent.
+    status: Option<Status>,
+    message: Option<String>,
+    /// Anything worth keeping with the response.
+    details: Option<Value>,
+    #[schemars(default)]
+    warnings: Vec<ItemShape>,
+    #[schemars(default)]
+    errors: Vec<ItemShape>,
+    warning_analysis: Option<String>,
+    error_analysis: Option<String>,
+    #[schemars(default)]
+    suggested_fixes: Vec<FixShape>,
+    #[schemars(default)]
+    artifacts: Vec<Value>,
+    /// Several tries, oldest first; the last one is judged.
+    #[schemars(default)]
+    attempts: Vec<Value>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Finding")]
+#[expect(dead_code, reason = "read by the schema generator alone")]
+enum ItemShape {
+    Text(String),
+    Item {
+        text: String,
+        /// Told by the words of the text if absent.
+        severity: Option<Severity>,
+        /// One of security, deprecation, performance, validation, compatibility, configuration,
+        /// style, other, or a word of your own; told by the words of the text if absent.
+        category: Option<String>,
+        suggested_fix: Option<FixShape>,
+    },
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Fix")]
+#[expect(dead_code, reason = "read by the schema generator alone")]
+enum FixShape {
+    Text(String),
+    Fix { description: String, command: Option<String>, file: Option<String> },
+}
+
 const NULL_RESULT: &str = "Step returned null or undefined result";
 const NO_ERROR_DETAILS: &str = "Step failed without error details";
 const UNSPECIFIED_WARNINGS: &str = "Step completed with unspecified warnings";

@@ -66,11 +66,11 @@ impl Request {
     /// no environment.
     pub fn parse(name: &str, text: &str) -> Result<(Request, Resolution), Problems> {
         let document = Arc::new(Document::parse(name, text, Format::Json)?);
-        let (request, _) = decode::<Request>(&document, &document.root, Gravity::Error)?;
+        let (request, _) = decode::<Request>(&document, Gravity::Error)?;
         let block = request.autonomy.clone().map(Block::of).unwrap_or_default();
         let origin = Origin::within(&document, &["autonomy"]);
         let layer = Layer { rank: LayerRank::Start, origin, block };
-        let resolution = Resolution::resolve(request.scope, [&layer])?;
+        let resolution = Resolution::resolve(request.scope, [&layer], Classifier::builtin())?;
         Ok((request, resolution))
     }
 

@@ -13,15 +13,26 @@ use crate::policy::TEXT_OR;
 use super::hint::{closest, listed};
 use super::{Document, Entry, Gravity, Node, Position, Problem, Problems, Span, Value, excerpt};
 
-/// Decodes `node` of `document`. `unknown_keys` says whether a key nobody reads refuses the text.
+/// Decodes the whole document. `unknown_keys` says whether a key nobody reads refuses the text.
 pub fn decode<T: DeserializeOwned>(
     document: &Document,
+    unknown_keys: Gravity,
+) -> Result<(T, Problems), Problems> {
+    decode_part(document, &document.root, "", unknown_keys)
+}
+
+/// Decodes `node`, which stands at `base` in the document.
+pub fn decode_part<T: DeserializeOwned>(
+    document: &Document,
     node: &Node,
+    base: &str,
     unknown_keys: Gravity,
 ) -> Result<(T, Problems), Problems> {
     let seen = Seen { unknown: RefCell::new(Vec::new()) };
-    let path = Path { parent: None, segment: Segment::Root };
-    let result = T::deserialize(Decoder { node, path: &path, seen: &seen });
+    let root = Path { parent: None, segment: Segment::Root };
+    let within = Path { parent: Some(&root), segment: Segment::Key(base) };
+    let path = if base.is_empty() { &root } else { &within };
+    let result = T::deserialize(Decoder { node, path, seen: &seen });
 
     let mut problems = Problems::default();
     for unknown in seen.unknown.into_inner() {

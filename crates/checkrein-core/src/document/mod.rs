@@ -13,7 +13,7 @@ mod yaml;
 use std::fmt;
 use std::ops::Range;
 
-pub use decode::decode;
+pub use decode::{decode, decode_part};
 pub use hint::{closest, listed};
 pub use problem::{Gravity, Position, Problem, Problems};
 

@@ -32,7 +32,7 @@ struct Part {
 
 fn complaint(format: Format, text: &str) -> String {
     let result = Document::parse("file", text, format)
-        .and_then(|document| decode::<Sample>(&document, &document.root, Gravity::Error).map(|_| ()));
+        .and_then(|document| decode::<Sample>(&document, Gravity::Error).map(|_| ()));
     match result {
         Ok(()) => "fine".to_owned(),
         Err(problems) => problems.to_string(),

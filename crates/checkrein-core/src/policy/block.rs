@@ -50,6 +50,9 @@ pub struct Block {
     pub budget: Setting<BudgetBlock>,
     /// Situations and the outcome expected of them, checked whenever this is loaded.
     pub examples: Vec<Example>,
+    /// Gates that stand elsewhere in the same file, beside whatever `require_approval_for` says.
+    #[serde(skip)]
+    pub more_gates: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

@@ -64,13 +64,13 @@ impl fmt::Display for ExampleFailure {
 }
 
 impl Example {
-    pub fn check(&self, policy: &Policy) -> Result<(), ExampleFailure> {
+    pub fn check(&self, policy: &Policy, classifier: &Classifier) -> Result<(), ExampleFailure> {
         let boundary = match &self.boundary {
             None => Boundary::default(),
             Some(TextOr::Text(kind)) => Boundary { kind: kind.clone().into(), ..Boundary::default() },
             Some(TextOr::Long(boundary)) => boundary.clone(),
         };
-        let response = judged(&self.response, Classifier::builtin());
+        let response = judged(&self.response, classifier);
         let decision = decide(
             policy,
             &Situation {

@@ -11,9 +11,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BudgetBlock, LimitsBlock, OverrideBlock};
+use super::example::ExampleFailure;
 use super::{
     Holds, Level, PhaseOverride, Policy, Said, Scope, Setting, TextOr, Trigger, Word, checkpoint_triggers,
 };
+use crate::classify::Classifier;
 use crate::document::{Document, Gravity, Position, Problem, Problems, closest, listed};
 
 /// How strong a layer is.
@@ -120,16 +122,47 @@ impl Resolution {
         resolution
     }
 
-    /// The built-in default with every layer on top, weakest first; refused if one of them is wrong.
+    /// The built-in default with every layer on top, weakest first; refused if one of them is wrong
+    /// or contradicts an example it carries.
     pub fn resolve<'l>(
         scope: Scope,
         layers: impl IntoIterator<Item = &'l Layer>,
+        classifier: &Classifier,
     ) -> Result<Resolution, Problems> {
+        let (mut resolution, tested) = Resolution::test(scope, layers, classifier)?;
+        for failed in tested {
+            if let Some(failure) = failed.failure {
+                let problem = Problem::error(failed.source, failure.to_string());
+                resolution.problems.push(problem.at(failed.position).path(failed.path));
+            }
+        }
+        if resolution.problems.has_errors() { Err(resolution.problems) } else { Ok(resolution) }
+    }
+
+    /// The same, with what became of every example instead of a refusal. An example speaks of the
+    /// policy as its own layer leaves it.
+    pub fn test<'l>(
+        scope: Scope,
+        layers: impl IntoIterator<Item = &'l Layer>,
+        classifier: &Classifier,
+    ) -> Result<(Resolution, Vec<Tested>), Problems> {
         let mut resolution = Resolution::builtin(scope);
+        let mut tested = Vec::new();
         for layer in layers {
             resolution = resolution.amend(layer)?;
+            for (index, example) in layer.block.examples.iter().enumerate() {
+                let number = index.to_string();
+                let field = ["examples", number.as_str()];
+                tested.push(Tested {
+                    source: layer.origin.name.clone(),
+                    position: layer.origin.position(&field),
+                    path: layer.origin.path(&field),
+                    name: example.name.clone().unwrap_or_else(|| format!("example {}", index + 1)),
+                    failure: example.check(&resolution.policy, classifier).err(),
+                });
+            }
         }
-        Ok(resolution)
+        Ok((resolution, tested))
     }
 
     /// The same with one more layer; the original stays as it was.
@@ -138,6 +171,16 @@ impl Resolution {
         Applying { to: &mut next, layer }.apply();
         if next.problems.has_errors() { Err(next.problems) } else { Ok(next) }
     }
+}
+
+/// What became of one example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tested {
+    pub source: String,
+    pub position: Option<Position>,
+    pub path: String,
+    pub name: String,
+    pub failure: Option<ExampleFailure>,
 }
 
 const ALL_FIELDS: &[&str] = &[
@@ -193,7 +236,6 @@ impl Applying<'_> {
         self.overrides(block);
         self.gates(block);
         self.rest(block);
-        self.examples(block);
     }
 
     /// What a level's name stands for in this scope (W8, X1, C2, L3).
@@ -501,11 +543,12 @@ impl Applying<'_> {
     fn gates(&mut self, block: &Block) {
         let field = "require_approval_for";
         self.put(field, &block.require_approval_for, Vec::new(), |p, value| p.require_approval_for = value);
-        if block.pause_before_release.set() == Some(&true) {
+        let release = (block.pause_before_release.set() == Some(&true)).then_some("release");
+        for phase in release.into_iter().chain(block.more_gates.iter().map(String::as_str)) {
             let gates = &mut self.to.policy.require_approval_for;
-            if !gates.iter().any(|phase| phase == "release") {
-                gates.push("release".to_owned());
-                self.source(field, &["pause_before_release"], None);
+            if !gates.iter().any(|gated| gated == phase) {
+                gates.push(phase.to_owned());
+                self.source(field, &[if release.is_some() { "pause_before_release" } else { field }], None);
             }
         }
     }
@@ -529,16 +572,6 @@ impl Applying<'_> {
         self.put("budget.tokens", &map(&budget.tokens, |v| Some(*v)), None, |p, v| p.budget.tokens = v);
         self.put("budget.cost", &map(&budget.cost, |v| Some(*v)), None, |p, v| p.budget.cost = v);
         self.put("budget.time", &map(&budget.time, |v| Some(v.0)), None, |p, v| p.budget.time = v);
-    }
-
-    /// A policy that contradicts its own examples is refused where it is written.
-    fn examples(&mut self, block: &Block) {
-        for (index, example) in block.examples.iter().enumerate() {
-            if let Err(failure) = example.check(&self.to.policy) {
-                let index = index.to_string();
-                self.say(Gravity::Error, &["examples", &index], failure.to_string(), None);
-            }
-        }
     }
 
     fn check_word<T: Word>(&mut self, said: &Said<T>, field: &[&str]) {

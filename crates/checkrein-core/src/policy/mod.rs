@@ -4,6 +4,7 @@ mod block;
 mod example;
 mod layer;
 mod level;
+mod migrate;
 mod said;
 mod setting;
 mod show;
@@ -18,8 +19,9 @@ use serde::{Deserialize, Serialize};
 
 pub use block::{Autonomy, Block, BudgetBlock, LimitsBlock, OverrideBlock};
 pub use example::{Example, ExampleFailure};
-pub use layer::{Layer, LayerRank, Origin, Resolution, Source};
+pub use layer::{Layer, LayerRank, Origin, Resolution, Source, Tested};
 pub use level::{Holds, LEVELS, Level};
+pub use migrate::{Change, Migration, migrate};
 pub use said::{Said, Word};
 pub(crate) use setting::TEXT_OR;
 pub use setting::{Setting, TextOr};

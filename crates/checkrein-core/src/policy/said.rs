@@ -54,13 +54,12 @@ impl<T: Word> Said<T> {
 
     /// As it was written.
     pub fn word(&self) -> &str {
-        match &self.unknown {
-            Some(word) => word,
-            None => T::WORDS
-                .iter()
-                .find(|(_, meaning)| *meaning == self.meaning)
-                .map_or("never", |(name, _)| name),
-        }
+        self.unknown.as_deref().unwrap_or_else(|| Said::name(self.meaning))
+    }
+
+    /// The word for a meaning.
+    pub fn name(meaning: T) -> &'static str {
+        T::WORDS.iter().find(|(_, known)| *known == meaning).map_or("never", |(name, _)| name)
     }
 }
 

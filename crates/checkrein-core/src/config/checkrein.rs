@@ -1,0 +1,111 @@
+//! `checkrein.yaml`, the project's and the user's.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::tenant::WorkerEntry;
+use crate::classify::ClassifyConfig;
+use crate::document::{Document, Gravity, Problem, Problems, Value, decode, decode_part};
+use crate::frame::FrameConfigPatch;
+use crate::policy::{Autonomy, Block, Layer, LayerRank, Level, Origin, Scope};
+
+/// A checkrein.yaml that was read.
+#[derive(Clone, Debug)]
+pub struct CheckreinFile {
+    pub document: Arc<Document>,
+    pub shape: CheckreinShape,
+    /// The block of each scope that has one, with the keys that lead to it.
+    blocks: Vec<(Scope, Block, Vec<&'static str>)>,
+}
+
+/// Settings of a project or a user.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "checkrein.yaml")]
+pub struct CheckreinShape {
+    /// Policies by scope: `workflow`, `worker` (every worker) and `job`.
+    #[schemars(with = "Option<ScopedAutonomy>")]
+    autonomy: Option<IgnoredAny>,
+    /// Workers and their policies, by name.
+    pub workers: BTreeMap<String, Option<WorkerEntry>>,
+    /// A tenant file with workers of its own, relative to this file.
+    pub tenant: Option<String>,
+    /// When context frames are pushed and popped.
+    pub frames: FrameConfigPatch,
+    /// Words that tell the severity and category of a finding.
+    pub classify: ClassifyConfig,
+}
+
+/// One policy per scope, since a level's name means what its scope says.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScopedAutonomy {
+    pub workflow: Option<Autonomy>,
+    pub worker: Option<Autonomy>,
+    pub job: Option<Autonomy>,
+}
+
+impl CheckreinFile {
+    pub fn read(document: &Arc<Document>) -> Result<(CheckreinFile, Problems), Problems> {
+        // An empty file says nothing, which is fine.
+        let (shape, mut problems) = match document.root.value {
+            Value::Null => (CheckreinShape::default(), Problems::default()),
+            _ => decode::<CheckreinShape>(document, Gravity::Error)?,
+        };
+        let (blocks, more) = blocks(document)?;
+        problems.extend(more);
+        Ok((CheckreinFile { document: Arc::clone(document), shape, blocks }, problems))
+    }
+
+    /// What this file says about `scope`.
+    pub fn layer(&self, rank: LayerRank, scope: Scope) -> Option<Layer> {
+        let (_, block, path) = self.blocks.iter().find(|(own, ..)| *own == scope)?;
+        Some(Layer { rank, origin: Origin::within(&self.document, path), block: block.clone() })
+    }
+}
+
+type Blocks = Vec<(Scope, Block, Vec<&'static str>)>;
+
+/// `autonomy:` is a map of scopes. Without them a map is the workflows', and a name belongs to the
+/// scope that knows it.
+fn blocks(document: &Document) -> Result<(Blocks, Problems), Problems> {
+    let Some(node) = document.root.get("autonomy") else { return Ok((Vec::new(), Problems::default())) };
+    let scoped =
+        |node: &crate::document::Node| Scope::ALL.iter().any(|scope| node.get(scope.name()).is_some());
+    match &node.value {
+        Value::Null => Ok((Vec::new(), Problems::default())),
+        Value::Text(level) => match Level::scope_of(level) {
+            Some(scope) => {
+                let block = Block::of(Autonomy::Text(level.clone()));
+                Ok((vec![(scope, block, vec!["autonomy"])], Problems::default()))
+            }
+            None => {
+                let message = format!("level `{level}` does not say for which scope it is meant");
+                let problem = Problem::error(&document.name, message).path("autonomy");
+                let hint = format!("write `autonomy: {{workflow: {level}}}`, or `worker` or `job`");
+                Err(problem.at(Some(document.position(&["autonomy"]))).hint(hint).into())
+            }
+        },
+        Value::Map(_) if !scoped(node) => {
+            let (block, problems) = decode_part::<Block>(document, node, "autonomy", Gravity::Error)?;
+            Ok((vec![(Scope::Workflow, block, vec!["autonomy"])], problems))
+        }
+        _ => {
+            let (scopes, problems) =
+                decode_part::<ScopedAutonomy>(document, node, "autonomy", Gravity::Error)?;
+            let all = [
+                (Scope::Workflow, scopes.workflow),
+                (Scope::Worker, scopes.worker),
+                (Scope::Job, scopes.job),
+            ];
+            let said = all.into_iter().filter_map(|(scope, autonomy)| {
+                autonomy.map(|autonomy| (scope, Block::of(autonomy), vec!["autonomy", scope.name()]))
+            });
+            Ok((said.collect(), problems))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Every environment variable Checkrein reads as a setting, in one place.
+
+use std::sync::Arc;
+
+use crate::document::{Document, Format, Gravity, Problem, Problems, closest, decode};
+use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Scope};
+
+pub use crate::frame::{
+    FLAME_AUTONOMY_LEVEL, FLAME_ENABLED_HEURISTICS, FLAME_POP_THRESHOLD, FLAME_PUSH_THRESHOLD,
+    FLAME_SUGGEST_IN_CONTEXT,
+};
+
+/// Policy of every workflow: a level, or a block as JSON.
+pub const WORKFLOW_AUTONOMY: &str = "CHECKREIN_WORKFLOW_AUTONOMY";
+/// Policy of every worker: a level, or a block as JSON.
+pub const WORKER_AUTONOMY: &str = "CHECKREIN_WORKER_AUTONOMY";
+/// Policy of every job: a level, or a block as JSON.
+pub const JOB_AUTONOMY: &str = "CHECKREIN_JOB_AUTONOMY";
+/// The level of every worker, by the name other tools know it.
+pub const DWORKERS_DEFAULT_AUTONOMY: &str = "DWORKERS_DEFAULT_AUTONOMY";
+/// A tenant file.
+pub const TENANT: &str = "CHECKREIN_TENANT";
+/// The user's settings, instead of `checkrein/checkrein.yaml` in the configuration directory.
+pub const CONFIG: &str = "CHECKREIN_CONFIG";
+
+/// Name, meaning: what `checkrein config env` and the docs list.
+pub const SETTINGS: &[(&str, &str)] = &[
+    (WORKFLOW_AUTONOMY, "policy of every workflow: a level, or a block as JSON"),
+    (WORKER_AUTONOMY, "policy of every worker: a level, or a block as JSON"),
+    (JOB_AUTONOMY, "policy of every job: a level, or a block as JSON"),
+    (DWORKERS_DEFAULT_AUTONOMY, "level of every worker"),
+    (TENANT, "a tenant file with workers and their policies"),
+    (CONFIG, "the user's checkrein.yaml"),
+    (FLAME_AUTONOMY_LEVEL, "frames: manual, suggest or auto"),
+    (FLAME_PUSH_THRESHOLD, "frames: confidence from which a push is recommended, 0 to 100"),
+    (FLAME_POP_THRESHOLD, "frames: confidence from which a pop is recommended, 0 to 100"),
+    (FLAME_SUGGEST_IN_CONTEXT, "frames: whether suggestions are appended to the context"),
+    (FLAME_ENABLED_HEURISTICS, "frames: the heuristics to use, separated by commas"),
+];
+
+/// Variables Checkrein sets for an agent. They inform it and never set anything.
+const FOR_AGENTS: &[&str] = &[
+    "CHECKREIN_AUTONOMY",
+    "CHECKREIN_BRIEF",
+    "CHECKREIN_JOB_ID",
+    "CHECKREIN_PHASE_KIND",
+    "CHECKREIN_PHASE_NUMBER",
+    "CHECKREIN_RESPONSE",
+    "CHECKREIN_RESULT",
+    "CHECKREIN_ROUND",
+];
+
+/// The layers the environment contributes to a scope, weakest first.
+pub fn layers(scope: Scope, get: impl Fn(&str) -> Option<String>) -> Result<Vec<Layer>, Problems> {
+    let names: &[&str] = match scope {
+        Scope::Workflow => &[WORKFLOW_AUTONOMY],
+        Scope::Worker => &[DWORKERS_DEFAULT_AUTONOMY, WORKER_AUTONOMY],
+        Scope::Job => &[JOB_AUTONOMY],
+    };
+    let mut layers = Vec::new();
+    for name in names {
+        if let Some(text) = get(name).filter(|text| !text.trim().is_empty()) {
+            layers.push(layer(LayerRank::Environment, name, text.trim())?);
+        }
+    }
+    Ok(layers)
+}
+
+/// A level's name or a JSON block given as one piece of text: a variable, an option.
+pub fn layer(rank: LayerRank, name: &str, text: &str) -> Result<Layer, Problems> {
+    if !text.starts_with(['{', '"']) && text != "null" {
+        let block = Block::of(Autonomy::Text(text.to_owned()));
+        return Ok(Layer { rank, origin: Origin::named(name), block });
+    }
+    let document = Arc::new(Document::parse(name, text, Format::Json)?);
+    let (autonomy, _) = decode::<Option<Autonomy>>(&document, Gravity::Error)?;
+    let block = autonomy.map(Block::of).unwrap_or_default();
+    Ok(Layer { rank, origin: Origin::within(&document, &[]), block })
+}
+
+/// Variables that look like ours but are none we know: probably misspelt.
+pub fn unknown<'n>(names: impl IntoIterator<Item = &'n str>) -> Problems {
+    let known: Vec<&str> = SETTINGS.iter().map(|(name, _)| *name).chain(FOR_AGENTS.iter().copied()).collect();
+    let mut problems = Problems::default();
+    for name in names {
+        let ours =
+            name.starts_with("CHECKREIN_") || name.starts_with("FLAME_") || name.starts_with("DWORKERS_");
+        if ours
+            && !known.contains(&name)
+            && let Some(near) = closest(name, known.iter().copied())
+        {
+            let mut problem =
+                Problem::error(name, "unknown variable, ignored").hint(format!("did you mean `{near}`?"));
+            problem.gravity = Gravity::Notice;
+            problems.push(problem);
+        }
+    }
+    problems
+}

@@ -1,0 +1,145 @@
+//! Experts: reusable job configurations, built in or in a file, each extending another.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::document::{Document, Gravity, Problem, Problems, closest, decode, listed};
+use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin};
+
+/// An expert with everything it extends, the root first.
+#[derive(Clone, Debug)]
+pub struct Expert {
+    pub name: String,
+    pub description: Option<String>,
+    chain: Vec<Link>,
+}
+
+#[derive(Clone, Debug)]
+enum Link {
+    Builtin(&'static BuiltinExpert),
+    File(ExpertFile),
+}
+
+/// An expert file that was read.
+#[derive(Clone, Debug)]
+pub struct ExpertFile {
+    pub document: Arc<Document>,
+    pub shape: ExpertShape,
+}
+
+/// A reusable job configuration.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "expert file")]
+pub struct ExpertShape {
+    /// The expert this one starts from; none is the framework's default.
+    #[serde(rename = "$extends")]
+    pub extends: Option<String>,
+    pub description: Option<String>,
+    /// The policy of this expert's jobs.
+    pub autonomy: Option<Autonomy>,
+}
+
+#[derive(Debug)]
+pub struct BuiltinExpert {
+    pub name: &'static str,
+    pub level: &'static str,
+    pub description: &'static str,
+}
+
+#[rustfmt::skip]
+pub static BUILTIN_EXPERTS: &[BuiltinExpert] = &[
+    BuiltinExpert { name: "coder",      level: "partial", description: "writes code; the plan and the result are reviewed" },
+    BuiltinExpert { name: "debugger",   level: "full",    description: "finds and mends a fault on its own" },
+    BuiltinExpert { name: "researcher", level: "partial", description: "researches; the plan and the result are reviewed" },
+    BuiltinExpert { name: "validator",  level: "review",  description: "checks work and hands in a report" },
+    BuiltinExpert { name: "writer",     level: "partial", description: "writes prose; the outline and the result are reviewed" },
+];
+
+/// What `$extends: defaults` names: nothing but the framework's own defaults.
+const DEFAULTS: &str = "defaults";
+
+impl ExpertFile {
+    pub fn read(document: &Arc<Document>) -> Result<(ExpertFile, Problems), Problems> {
+        let (shape, problems) = decode::<ExpertShape>(document, Gravity::Error)?;
+        Ok((ExpertFile { document: Arc::clone(document), shape }, problems))
+    }
+}
+
+impl Expert {
+    /// Finds `name` and all it extends. A file of the same name goes before a built-in one, and may
+    /// extend it. `file` finds an expert's file, `known` names all there are.
+    pub fn find(
+        name: &str,
+        mut file: impl FnMut(&str) -> Result<Option<ExpertFile>, Problems>,
+        known: &[String],
+    ) -> Result<Expert, Problems> {
+        let mut chain = Vec::new();
+        let mut seen: Vec<String> = Vec::new();
+        let mut next = Some((name.to_owned(), None::<Arc<Document>>));
+        while let Some((wanted, asked_by)) = next.take() {
+            let refuse = |message: String, hint: Option<String>| {
+                let source = asked_by.as_ref().map_or("--expert", |document| document.name.as_str());
+                let mut problem = Problem::error(source, message);
+                if let Some(document) = &asked_by {
+                    problem = problem.at(Some(document.position(&["$extends"]))).path("$extends");
+                }
+                problem.hint = hint;
+                Problems::from(problem)
+            };
+            // A file that extends its own name means the built-in expert of that name.
+            let again = seen.contains(&wanted);
+            let found = if again { None } else { file(&wanted)? };
+            match (found, BUILTIN_EXPERTS.iter().find(|expert| expert.name == wanted)) {
+                (Some(found), _) => {
+                    let extends = found.shape.extends.clone().filter(|parent| parent != DEFAULTS);
+                    next = extends.map(|parent| (parent, Some(Arc::clone(&found.document))));
+                    chain.push(Link::File(found));
+                }
+                (None, Some(builtin)) => chain.push(Link::Builtin(builtin)),
+                (None, None) if again => {
+                    seen.push(wanted);
+                    return Err(refuse(
+                        format!("experts extend each other in a circle: {}", seen.join(" → ")),
+                        None,
+                    ));
+                }
+                (None, None) => {
+                    let names =
+                        || BUILTIN_EXPERTS.iter().map(|e| e.name).chain(known.iter().map(String::as_str));
+                    let hint = match closest(&wanted, names()) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => format!("known experts: {}", listed(names())),
+                    };
+                    return Err(refuse(format!("unknown expert `{wanted}`"), Some(hint)));
+                }
+            }
+            seen.push(wanted);
+        }
+        let description = chain.iter().find_map(|link| match link {
+            Link::Builtin(builtin) => Some(builtin.description.to_owned()),
+            Link::File(file) => file.shape.description.clone(),
+        });
+        chain.reverse();
+        Ok(Expert { name: name.to_owned(), description, chain })
+    }
+
+    pub fn layers(&self) -> Vec<Layer> {
+        let rank = LayerRank::Definition;
+        let layer = |link: &Link| match link {
+            Link::Builtin(builtin) => Some(Layer {
+                rank,
+                origin: Origin::named(format!("expert `{}`", builtin.name)),
+                block: Block::of(Autonomy::Text(builtin.level.to_owned())),
+            }),
+            Link::File(file) => file.shape.autonomy.clone().map(|autonomy| Layer {
+                rank,
+                origin: Origin::within(&file.document, &["autonomy"]),
+                block: Block::of(autonomy),
+            }),
+        };
+        self.chain.iter().filter_map(layer).collect()
+    }
+}

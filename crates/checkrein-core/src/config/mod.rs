@@ -1,0 +1,17 @@
+//! The files and variables settings come from, read into typed values. Reading is pure: whoever
+//! calls brings the text.
+
+mod checkrein;
+pub mod env;
+mod expert;
+mod schema;
+mod settings;
+mod tenant;
+mod workflow;
+
+pub use checkrein::{CheckreinFile, ScopedAutonomy};
+pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile};
+pub use schema::{SCHEMAS, SchemaSource};
+pub use settings::{Settings, Subject};
+pub use tenant::{Tenant, WorkerEntry};
+pub use workflow::{Hook, Phase, Step, Workflow, WorkflowFile};

@@ -1,0 +1,34 @@
+//! JSON schemas of everything people write by hand, generated from the types that read it.
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+
+use super::checkrein::CheckreinShape;
+use super::expert::ExpertShape;
+use super::tenant::TenantShape;
+use super::workflow::WorkflowFile;
+use crate::decision::Request;
+use crate::frame::{PopRequest, PushRequest};
+use crate::response::ResponseShape;
+
+/// A schema by name; a new one is a new row.
+pub struct SchemaSource {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub schema: fn() -> Schema,
+}
+
+#[rustfmt::skip]
+pub static SCHEMAS: &[SchemaSource] = &[
+    SchemaSource { name: "config",      about: "checkrein.yaml",                          schema: of::<CheckreinShape> },
+    SchemaSource { name: "workflow",    about: "a workflow file",                         schema: of::<WorkflowFile> },
+    SchemaSource { name: "response",    about: "what a step or hook returns",             schema: of::<ResponseShape> },
+    SchemaSource { name: "tenant",      about: "a tenant file",                           schema: of::<TenantShape> },
+    SchemaSource { name: "expert",      about: "an expert's config.yaml",                 schema: of::<ExpertShape> },
+    SchemaSource { name: "decide",      about: "the request of `policy decide`",          schema: of::<Request> },
+    SchemaSource { name: "should-push", about: "the request of `frame should-push`",      schema: of::<PushRequest> },
+    SchemaSource { name: "should-pop",  about: "the request of `frame should-pop`",       schema: of::<PopRequest> },
+];
+
+fn of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>()
+}

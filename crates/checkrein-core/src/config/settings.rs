@@ -1,0 +1,125 @@
+//! All settings that apply here, gathered once; each question is then answered from them.
+
+use super::checkrein::CheckreinFile;
+use super::env;
+use super::expert::Expert;
+use super::tenant::{Tenant, worker_layer};
+use super::workflow::Workflow;
+use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
+use crate::document::{Document, Problems};
+use crate::frame::{self, FrameConfig};
+use crate::policy::{Layer, LayerRank, Resolution, Scope, Tested};
+
+/// What was found in files and the environment.
+pub struct Settings {
+    pub user: Option<CheckreinFile>,
+    pub project: Option<CheckreinFile>,
+    pub tenant: Option<Tenant>,
+    pub environment: Vec<(String, String)>,
+    classifier: Option<Classifier>,
+}
+
+/// Whose policy is asked for, beside the scope.
+#[derive(Clone, Copy, Debug)]
+pub enum Subject<'s> {
+    Anyone,
+    Worker(&'s str),
+    Expert(&'s Expert),
+    Workflow(&'s Workflow),
+}
+
+impl Settings {
+    pub fn new(
+        user: Option<CheckreinFile>,
+        project: Option<CheckreinFile>,
+        tenant: Option<Tenant>,
+        environment: Vec<(String, String)>,
+    ) -> Result<Settings, ClassifyError> {
+        let mut words: Option<ClassifyConfig> = None;
+        for file in [&user, &project].into_iter().flatten() {
+            words = Some(words.unwrap_or_default().overlay(file.shape.classify.clone()));
+        }
+        // The words that ship are searched for by a machine that is made once.
+        let words = words.filter(|words| *words != ClassifyConfig::default());
+        let classifier = words.map(|words| Classifier::new(&words)).transpose()?;
+        Ok(Settings { user, project, tenant, environment, classifier })
+    }
+
+    pub fn classifier(&self) -> &Classifier {
+        self.classifier.as_ref().unwrap_or_else(|| Classifier::builtin())
+    }
+
+    /// The policy in force, with `start` given by whoever asks.
+    pub fn resolve(
+        &self,
+        scope: Scope,
+        subject: Subject<'_>,
+        start: &[Layer],
+    ) -> Result<Resolution, Problems> {
+        let layers = self.layers(scope, subject, start)?;
+        Resolution::resolve(scope, &layers, self.classifier())
+    }
+
+    /// What becomes of every example in the layers of a policy.
+    pub fn test(&self, scope: Scope, subject: Subject<'_>) -> Result<Vec<Tested>, Problems> {
+        let layers = self.layers(scope, subject, &[])?;
+        Resolution::test(scope, &layers, self.classifier()).map(|(_, tested)| tested)
+    }
+
+    fn layers(&self, scope: Scope, subject: Subject<'_>, start: &[Layer]) -> Result<Vec<Layer>, Problems> {
+        let files = [(LayerRank::UserConfig, &self.user), (LayerRank::ProjectConfig, &self.project)];
+        let mut layers: Vec<Layer> =
+            files.iter().filter_map(|(rank, file)| file.as_ref()?.layer(*rank, scope)).collect();
+        layers.extend(env::layers(scope, |name| self.variable(name))?);
+        match subject {
+            Subject::Anyone => {}
+            Subject::Worker(name) => layers.extend(self.worker(name)),
+            Subject::Expert(expert) => layers.extend(expert.layers()),
+            Subject::Workflow(workflow) => layers.extend(workflow.layer()),
+        }
+        layers.extend_from_slice(start);
+        Ok(layers)
+    }
+
+    /// A worker's entry in each place that has one, weakest first.
+    fn worker(&self, name: &str) -> Vec<Layer> {
+        let own = [&self.user, &self.project].into_iter().flatten().filter_map(|file| {
+            let entry = file.shape.workers.get(name)?;
+            worker_layer(&file.document, &["workers", name], entry.as_ref())
+        });
+        own.chain(self.tenant.iter().filter_map(|tenant| tenant.layer(name))).collect()
+    }
+
+    /// Every worker that has an entry somewhere.
+    pub fn workers(&self) -> Vec<&str> {
+        let own = [&self.user, &self.project].into_iter().flatten();
+        let own = own.flat_map(|file| file.shape.workers.keys().map(String::as_str));
+        let mut names: Vec<&str> = own.chain(self.tenant.iter().flat_map(Tenant::workers)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// When frames are pushed and popped, and what was odd about the settings.
+    pub fn frames(&self) -> (FrameConfig, Vec<String>) {
+        let mut config = FrameConfig::default();
+        let mut warnings = Vec::new();
+        for file in [&self.user, &self.project].into_iter().flatten() {
+            warnings.extend(config.apply(&file.shape.frames));
+        }
+        let (patch, odd) = frame::from_env(|name| self.variable(name));
+        warnings.extend(odd);
+        warnings.extend(config.apply(&patch));
+        (config, warnings)
+    }
+
+    /// The files that were read, weakest first.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        let own = [&self.user, &self.project].into_iter().flatten().map(|file| &*file.document);
+        own.chain(self.tenant.iter().map(|tenant| &*tenant.document))
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.environment.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone())
+    }
+}

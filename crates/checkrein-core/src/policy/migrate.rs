@@ -1,0 +1,278 @@
+//! Rewrites legacy levels into the two-dimensional model, touching nothing else in the file.
+
+use std::collections::BTreeMap;
+
+use super::{Frequency, Holds, Level, Said, Scope, Tolerance};
+use crate::document::{Document, Entry, Format, Node, Position, Problem, Problems, Span, Value};
+
+/// A file with its legacy levels rewritten.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Migration {
+    pub text: String,
+    pub changes: Vec<Change>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    pub position: Position,
+    pub level: String,
+    /// What stands there now; empty where the level meant nothing (W8).
+    pub settings: Vec<(&'static str, &'static str)>,
+}
+
+/// Rewrites every legacy level of a workflow file or a checkrein.yaml. Without any, the text comes
+/// back as it was.
+pub fn migrate(document: &Document) -> Result<Migration, Problems> {
+    let mut editor = Editor { document, edits: Vec::new(), changes: Vec::new() };
+    if let Some(autonomy) = document.root.get("autonomy") {
+        let scoped = Scope::ALL.iter().any(|scope| autonomy.get(scope.name()).is_some());
+        let block = if scoped { autonomy.get(Scope::Workflow.name()) } else { Some(autonomy) };
+        if let Some(block) = block {
+            editor.block(block);
+            if let Some(Node { value: Value::Map(phases), .. }) = block.get("overrides") {
+                for phase in phases {
+                    editor.block(&phase.value);
+                }
+            }
+        }
+    }
+    let Editor { edits, changes, .. } = editor;
+    let text = splice(&document.text, edits);
+    // The edit is textual; whatever it made must still be a document.
+    if let Err(problems) = Document::parse(&document.name, &text, document.format) {
+        let cause = problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ");
+        let message = format!("cannot be rewritten without breaking it ({cause}); change it by hand");
+        return Err(Problem::error(&document.name, message).into());
+    }
+    Ok(Migration { text, changes })
+}
+
+struct Editor<'d> {
+    document: &'d Document,
+    edits: Vec<(Span, String)>,
+    changes: Vec<Change>,
+}
+
+impl Editor<'_> {
+    /// A block, or a level's name in its place.
+    fn block(&mut self, node: &Node) {
+        match &node.value {
+            Value::Text(name) => {
+                if let Some(settings) = legacy(name) {
+                    let entries: Vec<String> =
+                        settings.iter().map(|(key, value)| self.written(key, value)).collect();
+                    let text = match self.document.format {
+                        Format::Toml | Format::Json => format!("{{ {} }}", entries.join(", ")),
+                        Format::Yaml => format!("{{{}}}", entries.join(", ")),
+                    };
+                    self.edits.push((node.span.clone(), text));
+                    self.note(node.span.start, name, settings.to_vec());
+                }
+            }
+            Value::Map(_) => {
+                if let Some(entry) = node.entry("level")
+                    && let Some(name) = entry.value.as_text()
+                    && let Some(settings) = legacy(name)
+                {
+                    self.level(node, entry, name, &settings);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts the settings of a level where the level stood; what is written beside it wins.
+    fn level(&mut self, block: &Node, entry: &Entry, name: &str, settings: &[(&'static str, &'static str)]) {
+        let written = |key: &str| block.get(key).is_some_and(|node| node.value != Value::Null);
+        // W8: beside a frequency the level means nothing, and the plain defaults hold.
+        let ignored = written("check_in_frequency");
+        let plain = [("warning_tolerance", "low"), ("error_tolerance", "none")];
+        let wanted = if ignored { &plain[..] } else { settings };
+
+        let mut added = Vec::new();
+        let mut noted = Vec::new();
+        for (key, value) in wanted.iter().copied().filter(|(key, _)| !written(key)) {
+            noted.push((key, value));
+            match block.get(key) {
+                Some(null) => self.edits.push((null.span.clone(), self.word(value))),
+                None => added.push(self.written(key, value)),
+            }
+        }
+        let whole = entry.key_span.start..entry.value.span.end;
+        if added.is_empty() {
+            self.edits.push((removal(&self.document.text, whole.clone()), String::new()));
+        } else {
+            let text = added.join(&self.separator(&whole));
+            self.edits.push((whole.clone(), text));
+        }
+        self.note(whole.start, name, noted);
+    }
+
+    fn note(&mut self, at: usize, level: &str, settings: Vec<(&'static str, &'static str)>) {
+        let position = Position::of(&self.document.text, at);
+        self.changes.push(Change { position, level: level.to_owned(), settings });
+    }
+
+    fn written(&self, key: &str, value: &str) -> String {
+        match self.document.format {
+            Format::Yaml => format!("{key}: {value}"),
+            Format::Json => format!("\"{key}\": \"{value}\""),
+            Format::Toml => format!("{key} = \"{value}\""),
+        }
+    }
+
+    fn word(&self, value: &str) -> String {
+        match self.document.format {
+            Format::Yaml => value.to_owned(),
+            Format::Json | Format::Toml => format!("\"{value}\""),
+        }
+    }
+
+    /// What stands between two settings in the style this file uses.
+    fn separator(&self, entry: &Span) -> String {
+        let prefix = line_before(&self.document.text, entry.start);
+        let inline = prefix.contains(['{', ',']) || follows(&self.document.text, entry.end, '}');
+        match self.document.format {
+            Format::Json if prefix.trim().is_empty() => format!(",\n{prefix}"),
+            Format::Json => ", ".to_owned(),
+            _ if inline => ", ".to_owned(),
+            // A list item's dash belongs to its first line alone.
+            _ => format!("\n{}", prefix.replace("- ", "  ")),
+        }
+    }
+}
+
+/// What a legacy level stands for.
+fn legacy(name: &str) -> Option<[(&'static str, &'static str); 3]> {
+    let level = Level::find(Scope::Workflow, name).filter(|level| level.deprecated)?;
+    let Holds::CheckIns(frequency) = level.holds else { return None };
+    let (warning, error) = level.tolerance?;
+    Some([
+        ("check_in_frequency", Said::<Frequency>::name(frequency)),
+        ("warning_tolerance", Said::<Tolerance>::name(warning)),
+        ("error_tolerance", Said::<Tolerance>::name(error)),
+    ])
+}
+
+fn line_before(text: &str, at: usize) -> &str {
+    let before = text.get(..at).unwrap_or("");
+    before.rsplit_once('\n').map_or(before, |(_, line)| line)
+}
+
+fn follows(text: &str, at: usize, expected: char) -> bool {
+    text.get(at..).is_some_and(|rest| rest.trim_start_matches([' ', '\t', ',']).starts_with(expected))
+}
+
+/// The span to cut so that neither an empty line nor a stray comma stays behind.
+fn removal(text: &str, entry: Span) -> Span {
+    let after = text.get(entry.end..).unwrap_or("");
+    let trailing = after.len() - after.trim_start_matches([' ', '\t']).len();
+    let rest = after.get(trailing..).unwrap_or("");
+    if let Some(past_comma) = rest.strip_prefix(',') {
+        let blank = past_comma.len() - past_comma.trim_start().len();
+        return entry.start..entry.end + trailing + 1 + blank;
+    }
+    let before = text.get(..entry.start).unwrap_or("");
+    let kept = before.trim_end();
+    if kept.ends_with(',') {
+        return kept.len() - 1..entry.end;
+    }
+    let line_start = entry.start - line_before(text, entry.start).len();
+    let alone = line_before(text, entry.start).trim().is_empty();
+    if alone && rest.starts_with('\n') { line_start..entry.end + trailing + 1 } else { entry }
+}
+
+fn splice(text: &str, edits: Vec<(Span, String)>) -> String {
+    let ordered: BTreeMap<usize, (Span, String)> =
+        edits.into_iter().map(|edit| (edit.0.start, edit)).collect();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (span, replacement) in ordered.into_values() {
+        out.push_str(text.get(at..span.start).unwrap_or(""));
+        out.push_str(&replacement);
+        at = span.end.max(at);
+    }
+    out.push_str(text.get(at..).unwrap_or(""));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn migrated(format: Format, text: &str) -> String {
+        migrate(&Document::parse("file", text, format).unwrap()).unwrap().text
+    }
+
+    #[test]
+    fn levels_are_rewritten_in_the_style_of_the_file() {
+        for (format, before, after) in [
+            (
+                Format::Yaml,
+                "id: x\nautonomy:\n  level: guarded  # ours\n  limits: {max_total_errors: 3}\nphases: {}\n",
+                "id: x\nautonomy:\n  check_in_frequency: per-phase\n  warning_tolerance: low\n  error_tolerance: none  # ours\n  limits: {max_total_errors: 3}\nphases: {}\n",
+            ),
+            (
+                Format::Yaml,
+                "autonomy: {level: dry-run, error_tolerance: low}\n",
+                "autonomy: {check_in_frequency: per-step, warning_tolerance: none, error_tolerance: low}\n",
+            ),
+            (
+                Format::Yaml,
+                "autonomy: \"assist\"\n",
+                "autonomy: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none}\n",
+            ),
+            // W8: beside a frequency the level means nothing
+            (
+                Format::Yaml,
+                "autonomy:\n  level: autonomous\n  check_in_frequency: per-step\n",
+                "autonomy:\n  warning_tolerance: low\n  error_tolerance: none\n  check_in_frequency: per-step\n",
+            ),
+            (
+                Format::Yaml,
+                "autonomy:\n  level: autonomous\n  check_in_frequency: per-step\n  warning_tolerance: high\n  error_tolerance: high\n",
+                "autonomy:\n  check_in_frequency: per-step\n  warning_tolerance: high\n  error_tolerance: high\n",
+            ),
+            (
+                Format::Json,
+                r#"{"autonomy": {"check_in_frequency": "per-step", "warning_tolerance": "low", "error_tolerance": "none", "level": "guarded"}}"#,
+                r#"{"autonomy": {"check_in_frequency": "per-step", "warning_tolerance": "low", "error_tolerance": "none"}}"#,
+            ),
+            (
+                Format::Json,
+                "{\n  \"autonomy\": {\n    \"level\": \"autonomous\",\n    \"warning_tolerance\": null\n  }\n}\n",
+                "{\n  \"autonomy\": {\n    \"check_in_frequency\": \"end-only\",\n    \"error_tolerance\": \"low\",\n    \"warning_tolerance\": \"medium\"\n  }\n}\n",
+            ),
+            (
+                Format::Toml,
+                "[autonomy]\nlevel = \"guarded\" # keep\n",
+                "[autonomy]\ncheck_in_frequency = \"per-phase\"\nwarning_tolerance = \"low\"\nerror_tolerance = \"none\" # keep\n",
+            ),
+            (
+                Format::Toml,
+                "autonomy.level = \"guarded\"\n",
+                "autonomy.check_in_frequency = \"per-phase\"\nautonomy.warning_tolerance = \"low\"\nautonomy.error_tolerance = \"none\"\n",
+            ),
+            (
+                Format::Yaml,
+                "autonomy:\n  worker: autonomous\n  workflow: autonomous\n",
+                "autonomy:\n  worker: autonomous\n  workflow: {check_in_frequency: end-only, warning_tolerance: medium, error_tolerance: low}\n",
+            ),
+            (
+                Format::Yaml,
+                "autonomy:\n  overrides:\n    build: {level: assist}\n",
+                "autonomy:\n  overrides:\n    build: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none}\n",
+            ),
+            // nothing to do
+            (
+                Format::Yaml,
+                "autonomy: {level: custom, hold_at: []}\n",
+                "autonomy: {level: custom, hold_at: []}\n",
+            ),
+            (Format::Yaml, "id: x\n", "id: x\n"),
+        ] {
+            assert_eq!(migrated(format, before), after);
+            assert_eq!(migrated(format, after), after, "a second time changes nothing");
+        }
+    }
+}
