@@ -19,7 +19,7 @@ pub struct Expert {
 #[derive(Clone, Debug)]
 enum Link {
     Builtin(&'static BuiltinExpert),
-    File(ExpertFile),
+    File(Box<ExpertFile>),
 }
 
 /// An expert file that was read.
@@ -96,7 +96,7 @@ impl Expert {
                 (Some(found), _) => {
                     let extends = found.shape.extends.clone().filter(|parent| parent != DEFAULTS);
                     next = extends.map(|parent| (parent, Some(Arc::clone(&found.document))));
-                    chain.push(Link::File(found));
+                    chain.push(Link::File(Box::new(found)));
                 }
                 (None, Some(builtin)) => chain.push(Link::Builtin(builtin)),
                 (None, None) if again => {
