@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::tenant::WorkerEntry;
+use super::tenant::{WorkerEntry, worker_layer};
 use crate::classify::ClassifyConfig;
 use crate::document::{Document, Gravity, Problem, Problems, Value, decode, decode_part};
 use crate::frame::FrameConfigPatch;
@@ -65,6 +65,12 @@ impl CheckreinFile {
     pub fn layer(&self, rank: LayerRank, scope: Scope) -> Option<Layer> {
         let (_, block, path) = self.blocks.iter().find(|(own, ..)| *own == scope)?;
         Some(Layer { rank, origin: Origin::within(&self.document, path), block: block.clone() })
+    }
+
+    /// What this file says about one worker.
+    pub fn worker_layer(&self, worker: &str) -> Option<Layer> {
+        let entry = self.shape.workers.get(worker)?;
+        worker_layer(&self.document, &["workers", worker], entry.as_ref())
     }
 }
 

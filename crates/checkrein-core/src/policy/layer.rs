@@ -16,7 +16,7 @@ use super::{
     Holds, Level, PhaseOverride, Policy, Said, Scope, Setting, TextOr, Trigger, Word, checkpoint_triggers,
 };
 use crate::classify::Classifier;
-use crate::document::{Document, Gravity, Position, Problem, Problems, closest, listed};
+use crate::document::{Document, Gravity, Position, Problem, Problems, closest, listed, path_text};
 
 /// How strong a layer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl Origin {
 
     fn path(&self, field: &[&str]) -> String {
         let base = self.place.iter().flat_map(|(_, base)| base.iter().map(String::as_str));
-        base.chain(field.iter().copied()).collect::<Vec<_>>().join(".")
+        path_text(base.chain(field.iter().copied()))
     }
 
     /// `checkrein.yaml:7`, or just the name where there are no lines.
