@@ -27,8 +27,9 @@ pub struct CheckreinFile {
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "checkrein.yaml")]
 pub struct CheckreinShape {
-    /// Policies by scope: `workflow`, `worker` (every worker) and `job`.
-    #[schemars(with = "Option<ScopedAutonomy>")]
+    /// Policies by scope: `workflow`, `worker` (every worker) and `job`. A block without a scope is
+    /// the workflows', a bare level belongs to the scope that knows it.
+    #[schemars(with = "Option<AutonomyShape>")]
     autonomy: Option<IgnoredAny>,
     /// Workers and their policies, by name.
     pub workers: BTreeMap<String, Option<WorkerEntry>>,
@@ -47,6 +48,15 @@ pub struct ScopedAutonomy {
     pub workflow: Option<Autonomy>,
     pub worker: Option<Autonomy>,
     pub job: Option<Autonomy>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+#[expect(dead_code, reason = "read by the schema generator alone")]
+enum AutonomyShape {
+    Scopes(Box<ScopedAutonomy>),
+    Workflows(Box<Block>),
+    Level(String),
 }
 
 impl CheckreinFile {
