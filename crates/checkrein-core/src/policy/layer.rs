@@ -4,6 +4,7 @@
 //! it replaces what weaker layers said about holding, tolerance and asking, and fields of the same
 //! or a stronger layer win over it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -215,21 +216,27 @@ struct Applying<'r> {
 
 impl Applying<'_> {
     fn apply(&mut self) {
-        let block = &self.layer.block;
-        match &block.level {
+        let mut block = Cow::Borrowed(&self.layer.block);
+        match &self.layer.block.level {
             Setting::Absent => {}
             Setting::Clear => self.clear_level(),
             Setting::Set(name) => {
+                // Elsewhere checkpoint types do nothing, so they do not say where to hold either.
+                let types_hold = self.to.policy.scope == Scope::Worker;
                 let writes_holds = block.check_in_frequency.set().is_some()
                     || block.hold_at.set().is_some()
-                    || block.checkpoint_types.set().is_some();
+                    || (types_hold && block.checkpoint_types.set().is_some());
                 match self.level(name, block.check_in_frequency.set().is_some(), &["level"]) {
-                    Named::Level(level) => self.expand(level, writes_holds),
+                    Named::Level(level) => {
+                        self.expand(level, writes_holds);
+                        block.to_mut().leave_to_level();
+                    }
                     Named::Ignored => self.clear_level(),
                     Named::Refused => {}
                 }
             }
         }
+        let block = &*block;
         self.holds(block);
         self.tolerances(block);
         self.limits(&block.limits);
@@ -296,9 +303,7 @@ impl Applying<'_> {
 
     fn expand(&mut self, level: &'static Level, writes_holds: bool) {
         if matches!(level.holds, Holds::AsWritten) && !writes_holds {
-            let hint = "write `hold_at: []` to hold nowhere".to_owned();
-            self.say(Gravity::Error, &["level"], "level `custom` needs `hold_at`".into(), Some(hint));
-            return;
+            return self.needs_holds(&["level"]);
         }
         self.to.policy.level = Some(level.name.to_owned());
         self.source("level", &["level"], None);
@@ -322,6 +327,12 @@ impl Applying<'_> {
         }
     }
 
+    /// A level that holds as written, and nothing is written.
+    fn needs_holds(&mut self, field: &[&str]) {
+        let hint = "write `hold_at: []` to hold nowhere".to_owned();
+        self.say(Gravity::Error, field, "level `custom` needs `hold_at`".into(), Some(hint));
+    }
+
     /// Forgets the level of weaker layers and what came with it.
     fn clear_level(&mut self) {
         let builtin = Policy::builtin(self.to.policy.scope);
@@ -334,6 +345,10 @@ impl Applying<'_> {
         let policy = &mut self.to.policy;
         for field in &fields {
             match *field {
+                // The default level holds at the types in force, which may not be the default ones.
+                "hold_at" if policy.scope == Scope::Worker => {
+                    policy.hold_at = checkpoint_triggers(&policy.checkpoint_types);
+                }
                 "hold_at" => policy.hold_at = builtin.hold_at.clone(),
                 "check_in_frequency" => policy.check_in_frequency = builtin.check_in_frequency.clone(),
                 "warning_tolerance" => policy.tolerance.warning = builtin.tolerance.warning.clone(),
@@ -482,18 +497,29 @@ impl Applying<'_> {
 
     fn phase_override(&mut self, phase: &str, written: &TextOr<OverrideBlock>) {
         let at = |field: &'static str| ["overrides".to_owned(), phase.to_owned(), field.to_owned()];
-        let written = OverrideBlock::of(written.clone());
+        let mut written = OverrideBlock::of(written.clone());
         let mut own = self.to.policy.overrides.get(phase).cloned().unwrap_or_default();
         let mut set: Vec<(&'static str, Option<&'static str>)> = Vec::new();
 
-        if let Setting::Set(name) = &written.level {
-            let path = at("level");
-            match self.level(name, written.check_in_frequency.set().is_some(), &refs(&path)) {
-                Named::Level(level) => {
-                    expand_override(level, &mut own);
-                    set.extend(LEVEL_FIELDS.iter().map(|field| (*field, Some(level.name))));
+        match &written.level {
+            Setting::Absent => {}
+            Setting::Clear => self.clear_override_level(phase, &mut own),
+            Setting::Set(name) => {
+                let path = at("level");
+                let with_frequency = written.check_in_frequency.set().is_some();
+                match self.level(name, with_frequency, &refs(&path)) {
+                    Named::Level(level) => {
+                        let writes_holds = with_frequency || written.hold_at.set().is_some();
+                        if matches!(level.holds, Holds::AsWritten) && !writes_holds {
+                            self.needs_holds(&refs(&path));
+                        }
+                        let fields = expand_override(level, &self.to.policy.checkpoint_types, &mut own);
+                        set.extend(fields.iter().map(|field| (*field, Some(level.name))));
+                        written.leave_to_level();
+                    }
+                    Named::Ignored => self.clear_override_level(phase, &mut own),
+                    Named::Refused => {}
                 }
-                Named::Ignored | Named::Refused => {}
             }
         }
         if !written.check_in_frequency.is_absent() || !written.hold_at.is_absent() {
@@ -538,6 +564,24 @@ impl Applying<'_> {
             self.say(Gravity::Warning, &refs(&at("limits")), message, Some(hint));
         }
         self.to.policy.overrides.insert(phase.to_owned(), own);
+    }
+
+    /// Forgets the level weaker layers gave this phase and what came with it.
+    fn clear_override_level(&mut self, phase: &str, own: &mut PhaseOverride) {
+        for field in LEVEL_FIELDS {
+            let key = format!("overrides.{phase}.{field}");
+            if self.to.sources.get(&key).is_none_or(|source| source.level.is_none()) {
+                continue;
+            }
+            match *field {
+                "hold_at" => own.hold_at = None,
+                "check_in_frequency" => own.check_in_frequency = None,
+                "warning_tolerance" => own.warning_tolerance = None,
+                "error_tolerance" => own.error_tolerance = None,
+                _ => own.ask = None,
+            }
+            self.to.sources.remove(&key);
+        }
     }
 
     fn gates(&mut self, block: &Block) {
@@ -639,20 +683,25 @@ enum Named {
     Refused,
 }
 
-fn expand_override(level: &Level, own: &mut PhaseOverride) {
-    match &level.holds {
-        Holds::At(triggers) => (own.hold_at, own.check_in_frequency) = (Some(triggers.to_vec()), None),
-        Holds::CheckIns(frequency) => {
-            own.hold_at = Some(frequency.trigger().into_iter().collect());
-            own.check_in_frequency = Some((*frequency).into());
-        }
-        Holds::CheckpointTypes | Holds::AsWritten => {}
-    }
-    if let Some((warning, error)) = level.tolerance {
-        own.warning_tolerance = Some(warning.into());
-        own.error_tolerance = Some(error.into());
-    }
+/// Writes what a level says into an override; the fields it spoke about.
+fn expand_override(
+    level: &Level,
+    checkpoint_types: &[String],
+    own: &mut PhaseOverride,
+) -> &'static [&'static str] {
+    let (hold_at, frequency) = match &level.holds {
+        Holds::At(triggers) => (triggers.to_vec(), None),
+        Holds::CheckpointTypes => (checkpoint_triggers(checkpoint_types), None),
+        Holds::CheckIns(frequency) => (frequency.trigger().into_iter().collect(), Some(*frequency)),
+        Holds::AsWritten => (Vec::new(), None),
+    };
+    own.hold_at = Some(hold_at);
+    own.check_in_frequency = frequency.map(Said::from);
     own.ask = Some(level.ask);
+    let Some((warning, error)) = level.tolerance else { return &["hold_at", "check_in_frequency", "ask"] };
+    own.warning_tolerance = Some(warning.into());
+    own.error_tolerance = Some(error.into());
+    LEVEL_FIELDS
 }
 
 fn map<T, U>(setting: &Setting<T>, to: impl FnOnce(&T) -> U) -> Setting<U> {
