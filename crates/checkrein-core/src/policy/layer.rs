@@ -486,8 +486,11 @@ impl Applying<'_> {
                         Setting::Set(written) => self.phase_override(phase, written),
                         Setting::Absent | Setting::Clear => {
                             self.to.policy.overrides.remove(phase);
-                            let prefix = format!("overrides.{phase}.");
-                            self.to.sources.retain(|field, _| !field.starts_with(&prefix));
+                            // A phase's name may have dots of its own, a field's has none.
+                            let whole = format!("overrides.{phase}");
+                            self.to
+                                .sources
+                                .retain(|key, _| key.rsplit_once('.').is_none_or(|(own, _)| own != whole));
                         }
                     }
                 }
@@ -716,5 +719,7 @@ fn refs(path: &[String; 3]) -> [&str; 3] {
     path.each_ref().map(String::as_str)
 }
 
+#[cfg(test)]
+mod laws;
 #[cfg(test)]
 mod tests;
