@@ -19,7 +19,7 @@ pub struct Expert {
 #[derive(Clone, Debug)]
 enum Link {
     Builtin(&'static BuiltinExpert),
-    File(ExpertFile),
+    File(Box<ExpertFile>),
 }
 
 /// An expert file that was read.
@@ -96,7 +96,7 @@ impl Expert {
                 (Some(found), _) => {
                     let extends = found.shape.extends.clone().filter(|parent| parent != DEFAULTS);
                     next = extends.map(|parent| (parent, Some(Arc::clone(&found.document))));
-                    chain.push(Link::File(found));
+                    chain.push(Link::File(Box::new(found)));
                 }
                 (None, Some(builtin)) => chain.push(Link::Builtin(builtin)),
                 (None, None) if again => {
@@ -107,8 +107,10 @@ impl Expert {
                     ));
                 }
                 (None, None) => {
+                    let builtin = || BUILTIN_EXPERTS.iter().map(|expert| expert.name);
+                    let own = || known.iter().map(String::as_str);
                     let names =
-                        || BUILTIN_EXPERTS.iter().map(|e| e.name).chain(known.iter().map(String::as_str));
+                        || builtin().chain(own().filter(|name| builtin().all(|known| known != *name)));
                     let hint = match closest(&wanted, names()) {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => format!("known experts: {}", listed(names())),

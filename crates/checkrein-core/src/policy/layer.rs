@@ -68,8 +68,9 @@ impl Origin {
     }
 
     fn path(&self, field: &[&str]) -> String {
-        let base = self.place.iter().flat_map(|(_, base)| base.iter().map(String::as_str));
-        base.chain(field.iter().copied()).collect::<Vec<_>>().join(".")
+        let Some((document, base)) = &self.place else { return field.join(".") };
+        let path: Vec<&str> = base.iter().map(String::as_str).chain(field.iter().copied()).collect();
+        document.path(&path)
     }
 
     /// `checkrein.yaml:7`, or just the name where there are no lines.

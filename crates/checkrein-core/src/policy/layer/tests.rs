@@ -1260,7 +1260,7 @@ fn examples_are_checked_against_the_policy_their_layer_leaves() {
             // and a weaker one is part of what a stronger one checks
             (
                 &[(ProjectConfig, "{error_tolerance: high}"), (Definition, stops)],
-                "refused: file:2:3: examples.0: example `a high error stops` expects stop, the policy says proceed",
+                "refused: file:2:3: examples[0]: example `a high error stops` expects stop, the policy says proceed",
             ),
             // what fails
             (
@@ -1268,29 +1268,29 @@ fn examples_are_checked_against_the_policy_their_layer_leaves() {
                     Definition,
                     "error_tolerance: high\nexamples:\n- response: {errors: [e]}\n  expect: stop\n",
                 )],
-                "refused: file:3:3: examples.0: example expects stop, the policy says proceed",
+                "refused: file:3:3: examples[0]: example expects stop, the policy says proceed",
             ),
             (
                 &[(
                     Definition,
                     "{examples: [{response: {errors: [e]}, expect: {outcome: stop, rule: limit.errors}}]}",
                 )],
-                "refused: file:1:13: examples.0: example expects stop by limit.errors, the policy says stop by tolerance.error: Error exceeds tolerance: e",
+                "refused: file:1:13: examples[0]: example expects stop by limit.errors, the policy says stop by tolerance.error: Error exceeds tolerance: e",
             ),
             (
                 &[(Definition, "{examples: [{boundary: step, expect: {outcome: proceed, check_in: true}}]}")],
-                "refused: file:1:13: examples.0: example expects proceed with a check-in, the policy says proceed without a check-in",
+                "refused: file:1:13: examples[0]: example expects proceed with a check-in, the policy says proceed without a check-in",
             ),
             (
                 &[(
                     Definition,
                     "{examples: [{boundary: phase, expect: {outcome: proceed, check_in: false}}]}",
                 )],
-                "refused: file:1:13: examples.0: example expects proceed without a check-in, the policy says proceed with a check-in",
+                "refused: file:1:13: examples[0]: example expects proceed without a check-in, the policy says proceed with a check-in",
             ),
             (
                 &[(Definition, "{examples: [{expect: proceed}, {expect: hold}, {expect: stop}]}")],
-                "refused: file:1:32: examples.1: example expects hold, the policy says proceed\nfile:1:48: examples.2: example expects stop, the policy says proceed",
+                "refused: file:1:32: examples[1]: example expects hold, the policy says proceed\nfile:1:48: examples[2]: example expects stop, the policy says proceed",
             ),
             // what cannot be read
             (
@@ -1299,7 +1299,7 @@ fn examples_are_checked_against_the_policy_their_layer_leaves() {
             ),
             (
                 &[(Definition, "{examples: [{expect: halt}]}")],
-                "refused: file:1:13: examples.0: example expects halt, the policy says proceed",
+                "refused: file:1:13: examples[0]: example expects halt, the policy says proceed",
             ),
             (
                 &[(Definition, "{examples: [{expect: {outcome: halt}}]}")],
@@ -1331,9 +1331,9 @@ fn every_example_is_told_apart() {
     assert_eq!(
         told,
         [
-            "project:2:3 examples.0 quiet: met",
-            "project:4:3 examples.1 example 2: example expects stop, the policy says proceed",
-            "file:3:3 examples.0 loud: example `loud` expects hold, the policy says proceed",
+            "project:2:3 examples[0] quiet: met",
+            "project:4:3 examples[1] example 2: example expects stop, the policy says proceed",
+            "file:3:3 examples[0] loud: example `loud` expects hold, the policy says proceed",
         ]
     );
 }
@@ -1374,7 +1374,7 @@ fn every_problem_says_where_it_is() {
             "autonomy:\n  examples:\n    - expect: proceed\n    - expect: stop",
             4,
             7,
-            "autonomy.examples.1",
+            "autonomy.examples[1]",
         ),
     ] {
         let document = Arc::new(Document::parse("flow.yaml", text, Format::Yaml).unwrap());
