@@ -134,7 +134,7 @@ pub struct GivenVerdict {
 /// What became of a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolved {
-    Now(Checkpoint),
+    Now(Box<Checkpoint>),
     /// The same verdict was there already; nothing changes (C5).
     Already,
 }
@@ -183,7 +183,7 @@ impl Checkpoint {
         next.reason = reason;
         next.resolved_by = by;
         next.resolved_at = Some(at);
-        Ok(Resolved::Now(next))
+        Ok(Resolved::Now(Box::new(next)))
     }
 
     /// Whether a second submission of this id is the same one (C6).

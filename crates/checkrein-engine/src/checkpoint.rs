@@ -220,7 +220,7 @@ impl Engine {
             let StoredCheckpoint { checkpoint, version, .. } = self.load(id).await?;
             let next = match settle(&checkpoint)? {
                 Resolved::Already => return Ok(checkpoint),
-                Resolved::Now(next) => next,
+                Resolved::Now(next) => *next,
             };
             let at = next.resolved_at.unwrap_or_else(|| self.now());
             let events = vec![Event::resolved(&next)];

@@ -15,3 +15,6 @@ pub use schema::{SCHEMAS, SchemaSource};
 pub use settings::{Settings, Subject};
 pub use tenant::{Reviewer, Tenant, WorkerEntry};
 pub use workflow::{Hook, Phase, Step, Workflow, WorkflowFile};
+
+#[cfg(test)]
+mod tests;
