@@ -7,6 +7,11 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use checkrein_core::document::Problems;
 
+use crate::output::harmless;
+
+/// Nobody mends more at once.
+const PROBLEMS_SHOWN_MAX: usize = 20;
+
 /// The exit codes people script against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -62,7 +67,15 @@ impl CliError {
                 label("error", AnsiColor::Red, &text)
             }
             Body::Problems(problems) => {
-                problems.iter().map(|problem| label("error", AnsiColor::Red, &problem.to_string())).collect()
+                let shown = problems.iter().take(PROBLEMS_SHOWN_MAX);
+                let mut text: String =
+                    shown.map(|problem| label("error", AnsiColor::Red, &problem.to_string())).collect();
+                if let Some(more) =
+                    problems.iter().count().checked_sub(PROBLEMS_SHOWN_MAX).filter(|more| *more > 0)
+                {
+                    text.push_str(&format!("… and {more} more\n"));
+                }
+                text
             }
         };
         say(&text);
@@ -83,7 +96,7 @@ pub fn warn(text: impl fmt::Display) {
 
 fn label(word: &str, color: AnsiColor, text: &str) -> String {
     let style = Style::new().bold().fg_color(Some(color.into()));
-    format!("{style}{word}{style:#}: {text}\n")
+    format!("{style}{word}{style:#}: {}\n", harmless(text))
 }
 
 /// A closed stderr is nobody's error.

@@ -45,6 +45,23 @@ impl Output {
     }
 }
 
+/// Text of an agent or a file on one line, unable to command the terminal.
+pub fn one_line(text: &str) -> String {
+    text.split(['\n', '\r']).map(harmless).collect::<Vec<_>>().join(" ")
+}
+
+/// The same, keeping its lines.
+pub fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        // Besides control characters, those that reverse the direction of what follows.
+        let commands = c.is_control() && c != '\n'
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if commands { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
 /// Rows under a heading, columns as wide as they need to be; a cell may have several lines.
 pub struct Table {
     heading: Vec<&'static str>,
@@ -57,7 +74,7 @@ impl Table {
     }
 
     pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| harmless(cell)).collect());
     }
 
     pub fn render(&self) -> String {

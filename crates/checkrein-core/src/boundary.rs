@@ -3,12 +3,14 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// What an agent has reached. Everything but the kind may be unknown.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Boundary {
+    #[serde(deserialize_with = "some_kind")]
     pub kind: BoundaryKind,
     /// The name of the phase it belongs to.
     #[serde(default)]
@@ -16,17 +18,42 @@ pub struct Boundary {
     #[serde(default)]
     pub phase_kind: Option<PhaseKind>,
     /// Counted from 1 over phases of both kinds.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "from_one")]
+    #[schemars(range(min = 1))]
     pub phase_number: Option<u32>,
     /// The agent says that the whole job is done.
     #[serde(default)]
     pub job_complete: bool,
     /// How sure the agent is, 0 to 1.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "from_zero_to_one")]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence: Option<f64>,
     /// The milestone reached here, by the name the plan gives it.
     #[serde(default)]
     pub milestone: Option<String>,
+}
+
+// What a caller got wrong must not read as "nothing to hold for": it is refused.
+
+fn some_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BoundaryKind, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if name.trim().is_empty() { Err(D::Error::custom("is empty")) } else { Ok(name.into()) }
+}
+
+fn from_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    match Option::deserialize(deserializer)? {
+        Some(0) => Err(D::Error::custom("phases are counted from 1, found `0`")),
+        number => Ok(number),
+    }
+}
+
+fn from_zero_to_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    match Option::<f64>::deserialize(deserializer)? {
+        Some(number) if !(0.0..=1.0).contains(&number) => {
+            Err(D::Error::custom(format!("must be from 0 to 1, found `{number}`")))
+        }
+        number => Ok(number),
+    }
 }
 
 /// The closed kinds a run has, and any checkpoint type a worker names.

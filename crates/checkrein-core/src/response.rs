@@ -143,11 +143,15 @@ impl Response {
     /// All attempts of a response that has several, oldest first, else itself; the last one is judged.
     pub fn attempts(value: &Value, classifier: &Classifier) -> Vec<Response> {
         match value.get("attempts") {
+            None | Some(Value::Null) => vec![Response::normalise(value, classifier)],
             Some(Value::Array(attempts)) if !attempts.is_empty() => {
-                attempts.iter().map(|attempt| Response::normalise(attempt, classifier)).collect()
+                attempts.iter().flat_map(|attempt| Response::attempts(attempt, classifier)).collect()
             }
             Some(Value::Array(_)) => vec![Response::failed(NULL_RESULT)],
-            _ => vec![Response::normalise(value, classifier)],
+            Some(attempt @ Value::Object(_)) => Response::attempts(attempt, classifier),
+            Some(other) => {
+                vec![Response::failed(&format!("Step returned {} as its attempts", kind_of(other)))]
+            }
         }
     }
 
@@ -159,13 +163,6 @@ impl Response {
 
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.warnings.iter().chain(&self.errors)
-    }
-
-    pub fn of(&self, kind: FindingKind) -> &[Finding] {
-        match kind {
-            FindingKind::Warning => &self.warnings,
-            FindingKind::Error => &self.errors,
-        }
     }
 
     /// Brings status and findings together: a status that claims findings gets at least one.
@@ -416,6 +413,13 @@ mod tests {
             (json!([1]), "failure |  | high/other Step returned a list instead of a response: [1]"),
             // several attempts: the last one counts
             (json!({"attempts": [{"status": "failure"}, {"status": "success"}]}), "success |  | "),
+            (json!({"attempts": {"status": "failure", "errors": ["x"]}}), "failure |  | medium/other x"),
+            (json!({"attempts": "x"}), "failure |  | high/other Step returned text as its attempts"),
+            (json!({"attempts": null, "warnings": ["x"]}), "warning | medium/other x | "),
+            (
+                json!({"attempts": [{"attempts": [{"status": "success"}, {"errors": ["x"]}]}]}),
+                "failure |  | medium/other x",
+            ),
             (json!({"attempts": []}), "failure |  | high/other Step returned null or undefined result"),
         ] {
             assert_eq!(shape(value.clone()), expected, "{value}");

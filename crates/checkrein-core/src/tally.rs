@@ -1,5 +1,6 @@
 //! Running totals of the findings in a run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, FindingKind, Severity};
@@ -21,7 +22,8 @@ pub struct BySeverity {
 }
 
 /// The two numbers that limits are tested on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct Totals {
     pub warnings: u64,
     pub errors: u64,
@@ -60,5 +62,27 @@ impl Totals {
             warnings: self.warnings.saturating_add(warnings.len() as u64),
             errors: self.errors.saturating_add(errors.len() as u64),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::classify::Classifier;
+
+    #[test]
+    fn every_finding_counts_by_kind_and_by_severity() {
+        let mut tally = Tally::default();
+        for value in [
+            json!({"warnings": ["Style issue", "Deprecated API"], "errors": ["Build failed"]}),
+            json!({"status": "failure"}),
+            json!({}),
+        ] {
+            tally.add(&Response::judged(&value, Classifier::builtin()));
+        }
+        assert_eq!(tally.totals(), Totals { warnings: 2, errors: 2 });
+        assert_eq!(tally.by_severity, BySeverity { low: 1, medium: 1, high: 2 });
     }
 }

@@ -539,7 +539,7 @@ fn experts_extend_each_other() {
                 "error wrong.yaml:1:1: autonomy.level: unknown job level `manual`\n  hint: `manual` is a worker level; valid levels: `full`, `review`, `partial`, `guided`, `dependent`, `custom`",
             ),
             ("misspelt", "error misspelt.yaml:1:1: unknown key `extends`\n  hint: did you mean `$extends`?"),
-            ("empty", "error empty.yaml:1:1: expected a map, found nothing"),
+            ("empty", "partial <default> high/high <level `partial` (default)> (-)"),
             ("carful", "error --expert: unknown expert `carful`\n  hint: did you mean `careful`?"),
         ],
     );

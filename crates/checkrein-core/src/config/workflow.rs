@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::decision::{Actor, Handling};
+use crate::decision::{Handling, StepOrHook};
 use crate::document::{self, Document, Format, Gravity, Node, Problem, Problems, decode};
 use crate::duration::Written;
 use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin};
@@ -197,7 +197,7 @@ impl Workflow {
                         say(Gravity::Error, &path, "a step has no id".to_owned(), hint);
                     }
                 }
-                if let Some(ignored) = step.result_handling.ignored(Actor::Step) {
+                if let Some(ignored) = step.result_handling.ignored(StepOrHook::Step) {
                     let path: Vec<&str> =
                         path.iter().copied().chain(["result_handling", "on_failure"]).collect();
                     say(Gravity::Warning, &path, ignored.to_owned(), None);

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Actor, Decision, Handling, LimitReached, Outcome, Rule, Situation, Sorted};
+use super::{Decision, Handling, LimitReached, Outcome, Rule, Situation, Sorted, StepOrHook};
 use crate::boundary::Boundary;
 use crate::classify::Classifier;
 use crate::document::{Document, Format, Gravity, Problems, decode};
@@ -25,7 +25,7 @@ pub struct Request {
     pub autonomy: Option<Autonomy>,
     pub boundary: Boundary,
     #[serde(default, rename = "type")]
-    pub actor: Actor,
+    pub kind: StepOrHook,
     /// Absent is nothing to judge, null is a null result.
     #[serde(default)]
     pub response: Setting<Value>,
@@ -33,23 +33,10 @@ pub struct Request {
     pub result_handling: Handling,
     /// Before this response.
     #[serde(default)]
-    pub totals: TotalsShape,
+    pub totals: Totals,
     /// Before this response.
     #[serde(default)]
     pub findings_since_check_in: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TotalsShape {
-    pub warnings: u64,
-    pub errors: u64,
-}
-
-impl From<TotalsShape> for Totals {
-    fn from(shape: TotalsShape) -> Totals {
-        Totals { warnings: shape.warnings, errors: shape.errors }
-    }
 }
 
 /// The response in a request: absent is none, null is a null result.
@@ -83,13 +70,14 @@ impl Request {
             &Situation {
                 boundary: &self.boundary,
                 response: response.as_ref(),
-                actor: self.actor,
+                kind: self.kind,
                 handling: self.result_handling,
-                totals: self.totals.into(),
+                totals: self.totals,
                 findings_since_check_in: self.findings_since_check_in,
             },
         );
-        Answer::of(&decision)
+        let notes = response.as_ref().map(|response| response.notes.clone()).unwrap_or_default();
+        Answer { notes, ..Answer::of(&decision) }
     }
 }
 
@@ -106,6 +94,9 @@ pub struct Answer {
     pub totals: Totals,
     pub truncated: ByKind<usize>,
     pub limits_reached: LimitsReached,
+    /// What had to be coerced in the response; said beside the answer, not in it.
+    #[serde(skip)]
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -173,6 +164,7 @@ impl Answer {
                 max_total_warnings: decision.warnings.limit.map(Reached::from),
                 max_total_errors: decision.errors.limit.map(Reached::from),
             },
+            notes: Vec::new(),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::Outcome;
 /// Who returned the response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Actor {
+pub enum StepOrHook {
     #[default]
     Step,
     Hook,
@@ -50,16 +50,16 @@ impl Handling {
     }
 
     /// A step's failure stops whatever was configured (W5).
-    pub fn of_errors(self, actor: Actor) -> Outcome {
-        match (actor, self.on_failure) {
-            (Actor::Hook, Some(OnFailure::Continue)) => Outcome::Proceed,
+    pub fn of_errors(self, kind: StepOrHook) -> Outcome {
+        match (kind, self.on_failure) {
+            (StepOrHook::Hook, Some(OnFailure::Continue)) => Outcome::Proceed,
             _ => Outcome::Stop,
         }
     }
 
     /// A setting that has no effect, in words.
-    pub fn ignored(self, actor: Actor) -> Option<&'static str> {
-        (actor == Actor::Step && self.on_failure == Some(OnFailure::Continue))
+    pub fn ignored(self, kind: StepOrHook) -> Option<&'static str> {
+        (kind == StepOrHook::Step && self.on_failure == Some(OnFailure::Continue))
             .then_some("`on_failure: continue` is ignored: a step's failure always stops")
     }
 }

@@ -149,21 +149,21 @@ struct Case {
     policy: Policy,
     boundary: Boundary,
     response: Option<Response>,
-    actor: Actor,
+    kind: StepOrHook,
     handling: Handling,
     totals: Totals,
     findings_since_check_in: u64,
 }
 
 fn case_with(response: impl Strategy<Value = Option<Response>>) -> impl Strategy<Value = Case> {
-    let actor = select(vec![Actor::Step, Actor::Hook]);
+    let kind = select(vec![StepOrHook::Step, StepOrHook::Hook]);
     let totals = (count(), count()).prop_map(|(warnings, errors)| Totals { warnings, errors });
-    (policy(), boundary(), response, actor, handling(), totals, count()).prop_map(
-        |(policy, boundary, response, actor, handling, totals, findings_since_check_in)| Case {
+    (policy(), boundary(), response, kind, handling(), totals, count()).prop_map(
+        |(policy, boundary, response, kind, handling, totals, findings_since_check_in)| Case {
             policy,
             boundary,
             response,
-            actor,
+            kind,
             handling,
             totals,
             findings_since_check_in,
@@ -182,7 +182,7 @@ impl Case {
             &Situation {
                 boundary: &self.boundary,
                 response: self.response.as_ref(),
-                actor: self.actor,
+                kind: self.kind,
                 handling: self.handling,
                 totals: self.totals,
                 findings_since_check_in: self.findings_since_check_in,
@@ -411,7 +411,7 @@ proptest! {
         value in json(),
         autonomy in json(),
         scope in select(vec!["workflow", "worker", "job"]),
-        kind in "\\PC{0,8}",
+        kind in "[a-z]\\PC{0,7}",
     ) {
         let request = serde_json::json!({"scope": scope, "boundary": {"kind": kind}, "response": value});
         let (parsed, resolution) = Request::parse("request", &request.to_string()).unwrap();

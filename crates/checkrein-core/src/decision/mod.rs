@@ -16,8 +16,8 @@ use crate::response::Response;
 use crate::tally::Totals;
 
 pub(crate) use contract::judged;
-pub use contract::{Answer, Request, TotalsShape};
-pub use handling::{Actor, Handling, OnFailure, OnWarning};
+pub use contract::{Answer, Request};
+pub use handling::{Handling, OnFailure, OnWarning, StepOrHook};
 pub use reason::{Reason, Rule};
 
 /// What happens next. Stricter is greater, so combining is `max`.
@@ -62,7 +62,7 @@ pub struct Situation<'a> {
     pub boundary: &'a Boundary,
     /// What the attempt returned; none is nothing to judge.
     pub response: Option<&'a Response>,
-    pub actor: Actor,
+    pub kind: StepOrHook,
     pub handling: Handling,
     /// Before this response.
     pub totals: Totals,
@@ -76,7 +76,7 @@ impl<'a> Situation<'a> {
         Situation {
             boundary,
             response: None,
-            actor: Actor::Step,
+            kind: StepOrHook::Step,
             handling: Handling::default(),
             totals: Totals::default(),
             findings_since_check_in: 0,
@@ -214,25 +214,27 @@ fn limits(decision: &mut Decision<'_>) {
 
 /// Each kind goes to its own handling; handling is consulted only on a violation (W2, X5).
 fn tolerances<'a>(decision: &mut Decision<'a>, situation: &Situation<'a>) {
-    let on_error = situation.handling.of_errors(situation.actor);
+    let on_error = situation.handling.of_errors(situation.kind);
     let on_warning = situation.handling.of_warnings();
     for (sorted, outcome) in [(decision.errors, on_error), (decision.warnings, on_warning)] {
-        if outcome > Outcome::Proceed {
-            decision.because.extend(sorted.exceeding().map(|finding| Reason::Exceeds { finding, outcome }));
-        }
+        let exceeding = sorted.exceeding().map(|finding| Reason::Exceeds { finding, outcome });
+        decision.because.extend(exceeding);
     }
 }
 
+/// An entry whose phase nobody named may be the gated one.
 fn gate<'a>(decision: &mut Decision<'a>, policy: &Policy, boundary: &'a Boundary) {
-    if boundary.kind == BoundaryKind::PhaseEntry
-        && let Some(phase) = boundary.phase.as_deref()
-        && policy.require_approval_for.iter().any(|gated| gated == phase)
-    {
+    if boundary.kind != BoundaryKind::PhaseEntry || policy.require_approval_for.is_empty() {
+        return;
+    }
+    let phase = boundary.phase.as_deref();
+    if phase.is_none_or(|phase| policy.require_approval_for.iter().any(|gated| gated == phase)) {
         decision.because.push(Reason::Gate { phase });
     }
 }
 
-/// A phase's own triggers count for everything but completion, which belongs to the whole.
+/// A phase's own triggers count for everything but completion, which belongs to the whole and is
+/// named first: a job that is complete waits as one that is complete (L2).
 fn triggers<'a>(
     decision: &mut Decision<'a>,
     policy: &'a Policy,
@@ -248,7 +250,7 @@ fn triggers<'a>(
         Ask::Always => true,
         Ask::WhenFindings => situation.findings_since_check_in > 0 || found > 0,
     };
-    for trigger in own.chain(whole).filter(|trigger| trigger.fires(policy.scope, boundary)) {
+    for trigger in whole.chain(own).filter(|trigger| trigger.fires(policy.scope, boundary)) {
         decision.check_in = true;
         if answer_needed {
             decision.because.push(Reason::Trigger { trigger, scope: policy.scope, boundary });

@@ -53,7 +53,7 @@ impl fmt::Display for Rule {
 pub enum Reason<'a> {
     Limit { kind: FindingKind, reached: LimitReached },
     Exceeds { finding: &'a Finding, outcome: Outcome },
-    Gate { phase: &'a str },
+    Gate { phase: Option<&'a str> },
     Trigger { trigger: &'a Trigger, scope: Scope, boundary: &'a Boundary },
 }
 
@@ -99,7 +99,8 @@ impl fmt::Display for Reason<'_> {
             Reason::Exceeds { finding, .. } => {
                 write!(f, "{} exceeds tolerance: {}", finding.kind, finding.text)
             }
-            Reason::Gate { phase } => write!(f, "Phase `{phase}` starts only after an approval"),
+            Reason::Gate { phase: Some(phase) } => write!(f, "Phase `{phase}` starts only after an approval"),
+            Reason::Gate { phase: None } => write!(f, "A phase nobody named starts only after an approval"),
             Reason::Trigger { trigger, scope, boundary } => trigger_text(f, trigger, *scope, boundary),
         }
     }

@@ -123,7 +123,7 @@ fn handling_is_asked_only_on_a_violation() {
         // a step's failure always stops
         (on(&error, json!({})), "stop [tolerance.error]: Error exceeds tolerance: e"),
         (on(&error, json!({"on_failure": "continue"})), "stop [tolerance.error]: Error exceeds tolerance: e"),
-        // a hook may go on
+        // a hook may go on, and what it was told to pass over is still a reason
         (hook(on(&error, json!({}))), "stop [tolerance.error]: Error exceeds tolerance: e"),
         (hook(on(&error, json!({"on_failure": "continue"}))), "proceed"),
         // each kind by its own handling, the strictest wins, the error is named on a tie
@@ -305,6 +305,10 @@ fn gates_hold_at_phase_entry_whatever_else_is_set() {
     check(&[
         (at("phase_entry", "release"), "hold [gate]: Phase `release` starts only after an approval"),
         (at("phase_entry", "build"), "proceed"),
+        (
+            json!({"scope": "workflow", "autonomy": {"require_approval_for": ["release"]}, "boundary": {"kind": "phase_entry"}}),
+            "hold [gate]: A phase nobody named starts only after an approval",
+        ),
         (at("phase", "release"), "proceed check-in"),
         (
             json!({"scope": "workflow", "autonomy": {"pause_before_release": true}, "boundary": {"kind": "phase_entry", "phase": "release"}}),
@@ -340,6 +344,33 @@ fn job_levels_freeze_where_they_say() {
         let complete = json!({"scope": "job", "autonomy": level, "boundary": {"kind": "complete"}});
         assert_eq!(ask(&complete).outcome.name(), expected[4], "{level}");
     }
+}
+
+#[test]
+fn what_is_told_to_continue_is_still_a_reason() {
+    let request = with(
+        step(json!({}), json!({"warnings": [item("high", "w")]})),
+        json!({"result_handling": {"on_warning": "continue"}}),
+    );
+    let answer = ask(&request);
+    assert_eq!((answer.outcome.name(), answer.reason.as_str(), answer.rule), ("proceed", "", None));
+    assert_eq!(answer.because[0].text, "Warning exceeds tolerance: w");
+}
+
+#[test]
+fn a_completed_job_waits_as_one_that_is_complete() {
+    for level in ["review", "partial", "guided", "dependent"] {
+        let request = json!({"scope": "job", "autonomy": level, "boundary":
+            {"kind": "phase", "phase_kind": "strategic", "phase_number": 1, "job_complete": true}});
+        let reason = ask(&request).reason;
+        assert_eq!(reason, "Job complete: its result waits for review (holds at completion)", "{level}");
+    }
+}
+
+#[test]
+fn what_had_to_be_coerced_is_noted() {
+    let request = step(json!({}), json!({"warnings": [{"text": "x", "severity": "dire"}]}));
+    assert_eq!(ask(&request).notes, ["unknown severity `dire` ranks as medium"]);
 }
 
 #[test]
@@ -452,6 +483,19 @@ fn bad_requests_say_what_is_wrong() {
         (
             r#"{"scope": "job", "autonomy": {"hold_at": [{"on": "phase", "every": 0}]}, "boundary": {"kind": "step"}}"#,
             "request:1:43: autonomy.hold_at[0]: `every` must be at least 1, found `0`",
+        ),
+        (r#"{"scope": "job", "boundary": {"kind": ""}}"#, "request:1:39: boundary.kind: is empty"),
+        (
+            r#"{"scope": "job", "boundary": {"kind": "phase", "phase_number": 0}}"#,
+            "request:1:64: boundary.phase_number: phases are counted from 1, found `0`",
+        ),
+        (
+            r#"{"scope": "job", "boundary": {"kind": "phase", "confidence": 70}}"#,
+            "request:1:62: boundary.confidence: must be from 0 to 1, found `70`",
+        ),
+        (
+            r#"{"scope": "job", "autonomy": {"hold_at": [{"on": "step", "every": 3}]}, "boundary": {"kind": "step"}}"#,
+            "request:1:43: autonomy.hold_at[0]: `first` and `every` mean nothing with `on: step`\n  hint: they count phases: write them with `on: phase` or `on: phase_entry`",
         ),
         (
             r#"{"scope": "workflow", "boundary": {"kind": "step"}, "totals": {"warnings": -1}}"#,

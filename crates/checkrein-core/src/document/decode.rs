@@ -1,7 +1,7 @@
 //! The tree into typed values by serde, with errors that name file, line, value and remedy.
 //!
 //! Unknown keys are collected and skipped, so that one look at a file finds all of them; a wrong
-//! type ends the decoding where it stands.
+//! type ends the decoding where it stands. A section whose lines are all commented out is empty.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visit
 use crate::policy::TEXT_OR;
 
 use super::hint::{closest, listed};
-use super::{Document, Entry, Gravity, Node, Position, Problem, Problems, Span, Value, excerpt};
+use super::{Document, Entry, Gravity, Node, Problem, Problems, Span, Value, excerpt};
 
 /// Decodes the whole document. `unknown_keys` says whether a key nobody reads refuses the text.
 pub fn decode<T: DeserializeOwned>(
@@ -38,7 +38,7 @@ pub fn decode_part<T: DeserializeOwned>(
     for unknown in seen.unknown.into_inner() {
         let mut problem =
             Problem { gravity: unknown_keys, ..Problem::error(&document.name, unknown.message) };
-        problem = problem.at(Some(Position::of(&document.text, unknown.span.start))).path(unknown.path);
+        problem = problem.at(Some(document.at(unknown.span.start))).path(unknown.path);
         problem.hint = Some(unknown.hint);
         problems.push(problem);
     }
@@ -47,7 +47,7 @@ pub fn decode_part<T: DeserializeOwned>(
         Err(error) => {
             let span = error.place.as_ref().map_or(node.span.clone(), |place| place.span.clone());
             let path = error.place.map_or(String::new(), |place| place.path);
-            let position = Position::of(&document.text, span.start);
+            let position = document.at(span.start);
             let mut problem = Problem::error(&document.name, error.message).at(Some(position)).path(path);
             problem.hint = error.hint;
             problems.push(problem);
@@ -154,6 +154,20 @@ impl Decoder<'_, '_> {
     }
 }
 
+/// `3.0` is a whole number, however a program came to write it so.
+macro_rules! whole_numbers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+            match self.node.value {
+                Value::Float(float) if float.fract() == 0.0 && float.abs() < 9e15 => {
+                    visitor.visit_i64(float as i64).map_err(|error| self.place(error))
+                }
+                _ => self.deserialize_any(visitor),
+            }
+        }
+    )*};
+}
+
 impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
     type Error = DecodeError;
 
@@ -199,6 +213,7 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
     ) -> Result<V::Value, DecodeError> {
         match &self.node.value {
             Value::Map(entries) => self.map(entries, Some(fields), visitor),
+            Value::Null => self.map(&[], Some(fields), visitor),
             _ => Err(self.wrong(&"a map")),
         }
     }
@@ -206,6 +221,7 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.node.value {
             Value::Map(entries) => self.map(entries, None, visitor),
+            Value::Null => self.map(&[], None, visitor),
             _ => Err(self.wrong(&"a map")),
         }
     }
@@ -213,6 +229,7 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match &self.node.value {
             Value::List(items) => self.list(items, visitor).map_err(|error| self.place(error)),
+            Value::Null => self.list(&[], visitor),
             _ => Err(self.wrong(&"a list")),
         }
     }
@@ -233,8 +250,13 @@ impl<'de> de::Deserializer<'de> for Decoder<'_, '_> {
         }
     }
 
+    whole_numbers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+    }
+
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        bool i128 u128 f32 f64 char str string bytes byte_buf unit
         unit_struct tuple tuple_struct identifier ignored_any
     }
 }
@@ -326,7 +348,7 @@ impl fmt::Display for DecodeError {
 
 impl de::Error for DecodeError {
     fn custom<T: fmt::Display>(message: T) -> DecodeError {
-        // A message may carry its own remedy behind this mark; see `Wanted` in the callers.
+        // A type that checks itself may put the remedy behind this mark.
         let text = message.to_string();
         match text.split_once("\nhint: ") {
             Some((message, hint)) => DecodeError { hint: Some(hint.to_owned()), ..DecodeError::new(message) },

@@ -58,6 +58,8 @@ pub struct Document {
     pub text: String,
     pub format: Format,
     pub root: Node,
+    /// Where each line begins, so that a thousand complaints do not read the text a thousand times.
+    line_starts: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -103,7 +105,11 @@ impl Document {
             Format::Toml => toml::parse(text),
         };
         match root {
-            Ok(root) => Ok(Document { name: name.to_owned(), text: text.to_owned(), format, root }),
+            Ok(root) => {
+                let line_starts =
+                    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+                Ok(Document { name: name.to_owned(), text: text.to_owned(), format, root, line_starts })
+            }
             Err(trouble) => {
                 let position = trouble.at.map(|at| Position::of(text, at));
                 let mut problem = Problem::error(name, trouble.message).at(position);
@@ -125,7 +131,15 @@ impl Document {
                 None => break,
             }
         }
-        Position::of(&self.text, start)
+        self.at(start)
+    }
+
+    /// The place of a byte.
+    pub fn at(&self, offset: usize) -> Position {
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let start = line.checked_sub(1).and_then(|index| self.line_starts.get(index)).copied().unwrap_or(0);
+        let before = self.text.get(start..offset.min(self.text.len())).unwrap_or("");
+        Position { line: line.max(1), column: before.chars().count() + 1 }
     }
 
     /// The same path as a message writes it: `phases.build.steps[1]`.
@@ -210,7 +224,7 @@ impl Node {
             Value::Bool(value) => Some(format!("`{value}`")),
             Value::Int(value) => Some(format!("`{value}`")),
             Value::Big(value) => Some(format!("`{value}`")),
-            Value::Float(value) => Some(format!("`{value}`")),
+            Value::Float(value) => Some(format!("`{value:?}`")),
             Value::Text(value) => Some(format!("`{}`", excerpt(value))),
             Value::Null | Value::List(_) | Value::Map(_) => None,
         }
@@ -218,7 +232,7 @@ impl Node {
 }
 
 /// Nothing a person writes by hand nests deeper; what does is refused before it can hurt.
-const DEPTH_MAX: usize = 64;
+const DEPTH_MAX: usize = 100;
 /// Aliases can multiply a small text; this many nodes is far beyond any real file.
 const NODES_MAX: usize = 200_000;
 

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::{Policy, Setting, TextOr};
 use crate::boundary::Boundary;
 use crate::classify::Classifier;
-use crate::decision::{Actor, Handling, Outcome, Rule, Situation, TotalsShape, decide, judged};
+use crate::decision::{Handling, Outcome, Rule, Situation, StepOrHook, decide, judged};
+use crate::tally::Totals;
 
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,11 +25,11 @@ pub struct Example {
     #[serde(default)]
     pub response: Setting<Value>,
     #[serde(default, rename = "type")]
-    pub actor: Actor,
+    pub kind: StepOrHook,
     #[serde(default)]
     pub result_handling: Handling,
     #[serde(default)]
-    pub totals: TotalsShape,
+    pub totals: Totals,
     #[serde(default)]
     pub findings_since_check_in: u64,
     /// An outcome, or an outcome and the rule that must decide.
@@ -76,9 +77,9 @@ impl Example {
             &Situation {
                 boundary: &boundary,
                 response: response.as_ref(),
-                actor: self.actor,
+                kind: self.kind,
                 handling: self.result_handling,
-                totals: self.totals.into(),
+                totals: self.totals,
                 findings_since_check_in: self.findings_since_check_in,
             },
         );

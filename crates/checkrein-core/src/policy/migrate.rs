@@ -111,7 +111,7 @@ impl Editor<'_> {
     }
 
     fn note(&mut self, at: usize, level: &str, settings: Vec<(&'static str, &'static str)>) {
-        let position = Position::of(&self.document.text, at);
+        let position = self.document.at(at);
         self.changes.push(Change { position, level: level.to_owned(), settings });
     }
 

@@ -77,6 +77,14 @@ impl TryFrom<TriggerShape> for Trigger {
         if shape.every == Some(0) {
             return Err("`every` must be at least 1, found `0`".to_owned());
         }
+        let counts_phases = matches!(shape.on.as_str(), "phase" | "phase_entry");
+        if (shape.first || shape.every.is_some()) && !counts_phases {
+            let hint = "they count phases: write them with `on: phase` or `on: phase_entry`";
+            return Err(format!("`first` and `every` mean nothing with `on: {}`\nhint: {hint}", shape.on));
+        }
+        if shape.first && shape.every.is_some() {
+            return Err("`first` and `every` cannot both be met".to_owned());
+        }
         if let Some(confidence) = shape.confidence_below
             && !(0.0..=1.0).contains(&confidence)
         {
@@ -122,7 +130,7 @@ impl Trigger {
     pub fn fires(&self, scope: Scope, boundary: &Boundary) -> bool {
         self.listens(scope, boundary)
             && self.phase_kind.is_none_or(|kind| boundary.phase_kind.is_none_or(|actual| actual == kind))
-            && (!self.first || self.ordinal(boundary).is_none_or(|ordinal| ordinal == 1))
+            && (!self.first || boundary.phase_number.is_none_or(|number| number == self.first_number()))
             && self.every.is_none_or(|every| self.ordinal(boundary).is_none_or(|n| n.is_multiple_of(every)))
             && self.milestone.as_deref().is_none_or(|name| {
                 boundary.milestone.as_deref().is_some_and(|reached| same_milestone(name, reached))
@@ -145,6 +153,11 @@ impl Trigger {
             }
             On::Kind(_) => false,
         }
+    }
+
+    /// The number of the first phase the trigger is about.
+    fn first_number(&self) -> u32 {
+        if self.phase_kind == Some(PhaseKind::Tactical) { 2 } else { 1 }
     }
 
     /// Which phase this is, counted among those the trigger is about. Kinds alternate from
@@ -233,6 +246,7 @@ mod tests {
             (json!({"on": "phase", "first": true}), phase(2, "tactical"), false),
             (json!({"on": "phase", "phase_kind": "tactical", "first": true}), phase(2, "tactical"), true),
             (json!({"on": "phase", "phase_kind": "strategic", "first": true}), phase(3, "strategic"), false),
+            (json!({"on": "phase", "phase_kind": "strategic", "first": true}), phase(2, "strategic"), false),
             (json!({"on": "phase", "first": true}), json!({"kind": "phase"}), true),
             // every
             (json!({"on": "phase", "every": 3}), phase(3, "strategic"), true),

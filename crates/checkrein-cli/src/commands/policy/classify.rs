@@ -2,7 +2,7 @@ use checkrein_core::classify::Classified;
 
 use crate::error::CliError;
 use crate::files;
-use crate::output::{Output, Table};
+use crate::output::{Output, Table, one_line};
 use crate::settings::Places;
 
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             word(found.severity_word),
             found.category.to_string(),
             word(found.category_word),
-            text.lines().collect::<Vec<_>>().join(" "),
+            one_line(text),
         ]);
     }
     Ok(Output::text(table.render()))
