@@ -5,7 +5,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use checkrein_core::checkpoint::Refusal;
 use checkrein_core::document::Problems;
+use checkrein_engine::EngineError;
+use checkrein_store::StoreError;
 
 use crate::output::harmless;
 
@@ -18,6 +21,11 @@ pub enum Exit {
     Done = 0,
     Failed = 1,
     Usage = 2,
+    /// Waits for a person.
+    Held = 3,
+    Rejected = 5,
+    /// Not found, or in conflict with what is there.
+    Conflict = 6,
 }
 
 impl From<Exit> for ExitCode {
@@ -83,6 +91,42 @@ impl CliError {
     }
 }
 
+impl From<EngineError> for CliError {
+    fn from(error: EngineError) -> CliError {
+        let exit = match &error {
+            EngineError::NoCheckpoint(_)
+            | EngineError::NoToken(_)
+            | EngineError::OtherContent(_)
+            | EngineError::Refused(_) => Exit::Conflict,
+            EngineError::BadId(_) | EngineError::Empty(_) | EngineError::Deliverable(_) => Exit::Usage,
+            EngineError::Settings(_) | EngineError::Store(StoreError::NotAStore { .. }) => Exit::Usage,
+            EngineError::Forbidden { .. } | EngineError::BadToken(_) | EngineError::Store(_) => Exit::Failed,
+        };
+        let hint = match &error {
+            EngineError::NoCheckpoint(_) => Some("`checkrein checkpoint list` shows all there are"),
+            EngineError::OtherContent(_) => {
+                Some("an id stands for one content; take another id for this one")
+            }
+            EngineError::Refused(Refusal::Stale { .. }) => {
+                Some("look at it again with `checkrein checkpoint show ID`")
+            }
+            EngineError::Store(error) => error.hint(),
+            _ => None,
+        };
+        let body = match error {
+            EngineError::Settings(problems) => Body::Problems(problems),
+            other => Body::Message { message: other.to_string(), hint: hint.map(str::to_owned) },
+        };
+        CliError { exit, body }
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> CliError {
+        EngineError::from(error).into()
+    }
+}
+
 impl From<Problems> for CliError {
     fn from(problems: Problems) -> CliError {
         CliError { exit: Exit::Usage, body: Body::Problems(problems) }
@@ -92,6 +136,11 @@ impl From<Problems> for CliError {
 /// Says on stderr what is worth knowing but stops nothing.
 pub fn warn(text: impl fmt::Display) {
     say(&label("warning", AnsiColor::Yellow, &text.to_string()));
+}
+
+/// Says on stderr what to do next.
+pub fn note(text: impl fmt::Display) {
+    say(&label("note", AnsiColor::Cyan, &text.to_string()));
 }
 
 fn label(word: &str, color: AnsiColor, text: &str) -> String {

@@ -19,10 +19,17 @@ pub fn document(path: &Path) -> Result<Arc<Document>, CliError> {
 }
 
 pub fn text(path: &Path) -> Result<String, CliError> {
+    utf8(bytes(path)?, &shown(path))
+}
+
+/// A file as it is; `-` is standard input.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, CliError> {
+    if path.as_os_str() == "-" {
+        return read(std::io::stdin(), "standard input");
+    }
     let name = shown(path);
     let fail = |error: std::io::Error| CliError::usage(format!("`{name}` cannot be read: {error}"));
-    let file = std::fs::File::open(path).map_err(fail)?;
-    read(file, &name)
+    read(std::fs::File::open(path).map_err(fail)?, &name)
 }
 
 /// All of standard input; on a terminal it says what it waits for.
@@ -31,10 +38,10 @@ pub fn stdin(what: &str) -> Result<String, CliError> {
     if stdin.is_terminal() {
         let _ = writeln!(std::io::stderr(), "Reading {what} from standard input, end with Ctrl-D.");
     }
-    read(stdin, "standard input")
+    utf8(read(stdin, "standard input")?, "standard input")
 }
 
-fn read(source: impl Read, name: &str) -> Result<String, CliError> {
+fn read(source: impl Read, name: &str) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     source
         .take(BYTES_MAX + 1)
@@ -43,6 +50,10 @@ fn read(source: impl Read, name: &str) -> Result<String, CliError> {
     if bytes.len() as u64 > BYTES_MAX {
         return Err(CliError::usage(format!("`{name}` is larger than {} MiB", BYTES_MAX >> 20)));
     }
+    Ok(bytes)
+}
+
+fn utf8(bytes: Vec<u8>, name: &str) -> Result<String, CliError> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CliError::usage(format!("`{name}` is not UTF-8 text (byte {at})"))

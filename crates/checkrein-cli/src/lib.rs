@@ -4,6 +4,7 @@ mod commands;
 mod error;
 mod files;
 mod output;
+mod session;
 mod settings;
 
 use std::process::ExitCode;

@@ -1,9 +1,16 @@
 //! The commands, one file each: arguments (their doc comments are the help) and one function.
 
+mod approve;
+mod checkpoint;
 mod completions;
 mod config;
 mod frame;
+mod inbox;
 mod policy;
+mod reject;
+mod request_changes;
+mod token;
+mod verdict;
 
 use std::process::ExitCode;
 
@@ -14,7 +21,7 @@ use crate::output::Output;
 
 /// Decides how far an AI agent may go on its own, holds its work for a person at the right moments, and remembers everything.
 ///
-/// Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 usage or config error.
+/// Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 usage or config error, 3 held and waiting for a person, 5 rejected, 6 not found or conflict.
 #[derive(Debug, Parser)]
 #[command(name = "checkrein", version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {
@@ -24,6 +31,17 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Everything that waits for a person, oldest first
+    Inbox(inbox::Args),
+    /// Approve what waits
+    Approve(approve::Args),
+    /// Reject what waits, and say why
+    Reject(reject::Args),
+    /// Ask for changes to what waits, and say which
+    RequestChanges(request_changes::Args),
+    /// Approval points for workers and scripts
+    #[command(subcommand)]
+    Checkpoint(checkpoint::Command),
     /// Ask what the policy is, why, and what it would decide
     #[command(subcommand)]
     Policy(policy::Command),
@@ -33,6 +51,9 @@ enum Command {
     /// Schemas and variables of the settings
     #[command(subcommand)]
     Config(config::Command),
+    /// Tokens by which programs prove who they act for
+    #[command(subcommand)]
+    Token(token::Command),
     /// Completions for a shell
     Completions(completions::Args),
 }
@@ -52,6 +73,12 @@ pub fn command() -> clap::Command {
 impl Cli {
     pub fn run(self) -> Result<Output, CliError> {
         match self.command {
+            Command::Inbox(args) => inbox::run(&args),
+            Command::Approve(args) => approve::run(&args),
+            Command::Reject(args) => reject::run(&args),
+            Command::RequestChanges(args) => request_changes::run(&args),
+            Command::Checkpoint(command) => command.run(),
+            Command::Token(command) => command.run(),
             Command::Policy(command) => command.run(),
             Command::Frame(command) => command.run(),
             Command::Config(command) => command.run(),

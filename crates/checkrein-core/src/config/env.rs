@@ -23,6 +23,11 @@ pub const TENANT: &str = "CHECKREIN_TENANT";
 /// The user's settings, instead of `checkrein/checkrein.yaml` in the configuration directory.
 pub const CONFIG: &str = "CHECKREIN_CONFIG";
 
+/// The store, instead of the nearest one.
+pub const STORE: &str = "CHECKREIN_STORE";
+/// A token that says who acts.
+pub const TOKEN: &str = "CHECKREIN_TOKEN";
+
 /// Name, meaning: what `checkrein config env` and the docs list.
 pub const SETTINGS: &[(&str, &str)] = &[
     (WORKFLOW_AUTONOMY, "policy of every workflow: a level, or a block as JSON"),
@@ -31,6 +36,8 @@ pub const SETTINGS: &[(&str, &str)] = &[
     (DWORKERS_DEFAULT_AUTONOMY, "level of every worker"),
     (TENANT, "a tenant file with workers and their policies"),
     (CONFIG, "the user's checkrein.yaml"),
+    (STORE, "the store: a file or a directory"),
+    (TOKEN, "a token that says who acts, made by `checkrein token create`"),
     (FLAME_AUTONOMY_LEVEL, "frames: manual, suggest or auto"),
     (FLAME_PUSH_THRESHOLD, "frames: confidence from which a push is recommended, 0 to 100"),
     (FLAME_POP_THRESHOLD, "frames: confidence from which a pop is recommended, 0 to 100"),
@@ -39,7 +46,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
 ];
 
 /// Variables Checkrein sets for an agent. They inform it and never set anything.
-const FOR_AGENTS: &[&str] = &[
+pub const FOR_AGENTS: &[&str] = &[
     "CHECKREIN_AUTONOMY",
     "CHECKREIN_BRIEF",
     "CHECKREIN_JOB_ID",

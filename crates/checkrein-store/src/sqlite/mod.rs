@@ -60,6 +60,9 @@ impl Store {
             return Err(StoreError::NetworkFileSystem { path, kind: kind.to_owned() });
         }
         let new = !path.exists();
+        if new {
+            make(&path).map_err(|error| refuse(error.to_string()))?;
+        }
         let mut connection = connect(&path)?;
         schema::migrate(&mut connection, &path)?;
         if new {
@@ -213,6 +216,16 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
          PRAGMA wal_autocheckpoint = 2000;",
     )?;
     Ok(connection)
+}
+
+/// An empty file that only its owner may read; SQLite gives its companions the same rights.
+fn make(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Only the owner may look in.

@@ -1,0 +1,71 @@
+use checkrein_core::checkpoint::CheckpointStatus;
+use checkrein_store::CheckpointFilter;
+
+use super::shape::{CheckpointJson, age};
+use crate::error::CliError;
+use crate::output::{Output, Table};
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only those in this status
+    #[arg(long, value_parser = status, value_name = "STATUS")]
+    status: Option<CheckpointStatus>,
+    /// Only this worker's
+    #[arg(long, value_name = "NAME")]
+    worker: Option<String>,
+    /// Only of this phase
+    #[arg(long, value_name = "NAME")]
+    phase: Option<String>,
+    /// Only of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// How many at most
+    #[arg(long, default_value_t = 100)]
+    limit: usize,
+    /// Go on after this cursor, as an answer names it in `next`
+    #[arg(long, value_name = "CURSOR", default_value_t = 0)]
+    after: i64,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+fn status(text: &str) -> Result<CheckpointStatus, String> {
+    CheckpointStatus::parse(text).ok_or_else(|| {
+        let names: Vec<&str> = CheckpointStatus::ALL.iter().map(|status| status.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let filter = CheckpointFilter {
+        status: args.status,
+        worker: args.worker.clone(),
+        phase: args.phase.clone(),
+        kind: args.kind.clone(),
+    };
+    let page = session.wait(session.engine.checkpoints(&who, &filter, args.after, args.limit))?;
+    if args.json {
+        let items: Vec<CheckpointJson> = page.items.iter().map(|item| (&item.checkpoint).into()).collect();
+        return Output::json(&serde_json::json!({"items": items, "next": page.next}));
+    }
+    let mut table = Table::new(&["status", "age", "worker", "phase", "type", "id"]);
+    for item in &page.items {
+        let checkpoint = &item.checkpoint;
+        table.row(vec![
+            checkpoint.status.to_string(),
+            age(checkpoint.created_at),
+            checkpoint.worker.clone(),
+            checkpoint.phase.clone(),
+            checkpoint.kind.clone(),
+            checkpoint.id.to_string(),
+        ]);
+    }
+    let more = page.next.map_or(String::new(), |next| format!("… more with `--after {next}`\n"));
+    Ok(Output::text(format!("{}{more}", table.render())))
+}

@@ -1,0 +1,43 @@
+//! `checkrein checkpoint`
+
+mod create;
+mod list;
+pub mod shape;
+mod show;
+mod wait;
+mod withdraw;
+
+pub use wait::duration;
+
+use crate::error::CliError;
+use crate::output::Output;
+
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Ask for an approval; the worker's policy says whether one is needed
+    ///
+    /// Exit codes: 0 approved or not required, 3 pending, 5 rejected or changes requested.
+    Create(create::Args),
+    /// List checkpoints in the order they were made
+    List(list::Args),
+    /// Show a checkpoint and what it is about
+    Show(show::Args),
+    /// Wait for the verdict
+    ///
+    /// Exit codes: 0 approved or not required, 3 still pending, 5 rejected or changes requested.
+    Wait(wait::Args),
+    /// Take a checkpoint back because what it belonged to is gone
+    Withdraw(withdraw::Args),
+}
+
+impl Command {
+    pub fn run(self) -> Result<Output, CliError> {
+        match self {
+            Command::Create(args) => create::run(&args),
+            Command::List(args) => list::run(&args),
+            Command::Show(args) => show::run(&args),
+            Command::Wait(args) => wait::run(&args),
+            Command::Withdraw(args) => withdraw::run(&args),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+use super::shape;
+use crate::error::CliError;
+use crate::output::Output;
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The checkpoint
+    id: String,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let view = session.wait(session.engine.checkpoint(&who, &args.id))?;
+    if args.json { Output::json(&shape::whole(&view)) } else { Ok(Output::text(shape::described(&view))) }
+}

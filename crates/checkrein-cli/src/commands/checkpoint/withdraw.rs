@@ -1,0 +1,29 @@
+use super::{shape, wait};
+use crate::error::CliError;
+use crate::output::Output;
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The checkpoint
+    id: String,
+    /// Why
+    #[arg(short = 'm', long = "message", value_name = "TEXT")]
+    message: Option<String>,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.judge()?;
+    let checkpoint =
+        session.wait(session.engine.withdraw_checkpoint(&who, &args.id, args.message.clone()))?;
+    if args.json {
+        return Output::json(&shape::CheckpointJson::from(&checkpoint));
+    }
+    Ok(Output::text(wait::line(&checkpoint)))
+}

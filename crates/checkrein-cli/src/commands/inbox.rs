@@ -1,0 +1,47 @@
+use checkrein_core::checkpoint::CheckpointStatus;
+use checkrein_store::CheckpointFilter;
+
+use super::checkpoint::shape::{CheckpointJson, age};
+use crate::error::CliError;
+use crate::output::{Output, Table};
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// How many to show
+    #[arg(long, default_value_t = 50)]
+    limit: usize,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let filter = CheckpointFilter { status: Some(CheckpointStatus::Pending), ..CheckpointFilter::default() };
+    let page = session.wait(session.engine.checkpoints(&who, &filter, 0, args.limit))?;
+    if args.json {
+        let items: Vec<CheckpointJson> = page.items.iter().map(|item| (&item.checkpoint).into()).collect();
+        return Output::json(&items);
+    }
+    if page.items.is_empty() {
+        return Ok(Output::text("Nothing waits for you.\n"));
+    }
+    let mut table = Table::new(&["waiting", "worker", "phase", "what", "id"]);
+    for item in &page.items {
+        let checkpoint = &item.checkpoint;
+        table.row(vec![
+            age(checkpoint.created_at),
+            checkpoint.worker.clone(),
+            checkpoint.phase.clone(),
+            checkpoint.kind.clone(),
+            checkpoint.id.to_string(),
+        ]);
+    }
+    let more = if page.next.is_some() { "\n… and more; `--limit` shows them\n" } else { "" };
+    let how = "\ncheckrein checkpoint show ID · approve ID · reject ID -m WHY · request-changes ID -m WHAT\n";
+    Ok(Output::text(format!("{}{more}{how}", table.render())))
+}

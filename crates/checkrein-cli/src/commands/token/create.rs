@@ -1,0 +1,58 @@
+use std::time::Duration;
+
+use checkrein_core::config::env;
+use checkrein_core::principal::{PrincipalKind, Role};
+use checkrein_engine::NewToken;
+use jiff::Timestamp;
+
+use crate::commands::checkpoint::duration;
+use crate::error::{CliError, note};
+use crate::output::Output;
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What its bearer may do: viewer, agent, reviewer or admin
+    #[arg(long, value_parser = role)]
+    role: Role,
+    /// Whose it is; verdicts are recorded under this name
+    #[arg(long, default_value = "token")]
+    name: String,
+    /// How long it is good for, such as 30d
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    expires: Option<Duration>,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::parse(text).ok_or_else(|| "expected viewer, agent, reviewer or admin".to_owned())
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let kind = match args.role {
+        Role::Agent => PrincipalKind::Agent,
+        Role::Viewer => PrincipalKind::Program,
+        Role::Reviewer | Role::Admin => PrincipalKind::Person,
+    };
+    let expires_at = args.expires.and_then(|length| Timestamp::now().checked_add(length).ok());
+    let new = NewToken { name: args.name.clone(), kind, role: args.role, expires_at };
+    let token = session.wait(session.engine.create_token(&who, new))?;
+    if args.json {
+        return Output::json(&serde_json::json!({
+            "id": token.row.id, "name": args.name, "role": args.role.name(), "token": token.secret,
+            "expires_at": token.row.expires_at,
+        }));
+    }
+    note(format_args!(
+        "shown once; use it as {}, revoke it with `checkrein token revoke {}`",
+        env::TOKEN,
+        token.row.id
+    ));
+    Ok(Output::text(format!("{}\n", token.secret)))
+}

@@ -1,0 +1,45 @@
+use crate::error::CliError;
+use crate::output::{Output, Table};
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let tokens = session.wait(session.engine.tokens(&who))?;
+    if args.json {
+        let rows: Vec<serde_json::Value> = tokens
+            .iter()
+            .map(|token| {
+                serde_json::json!({
+                    "id": token.id, "name": token.principal.name, "role": token.principal.role.name(),
+                    "created_at": token.created_at, "expires_at": token.expires_at, "revoked_at": token.revoked_at,
+                })
+            })
+            .collect();
+        return Output::json(&rows);
+    }
+    let mut table = Table::new(&["id", "name", "role", "state"]);
+    for token in &tokens {
+        let state = match (token.revoked_at, token.expires_at) {
+            (Some(at), _) => format!("revoked {at}"),
+            (None, Some(at)) => format!("expires {at}"),
+            (None, None) => "good".to_owned(),
+        };
+        table.row(vec![
+            token.id.clone(),
+            token.principal.name.clone(),
+            token.principal.role.to_string(),
+            state,
+        ]);
+    }
+    Ok(Output::text(table.render()))
+}

@@ -1,0 +1,18 @@
+use crate::error::CliError;
+use crate::output::Output;
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The token's id, as `token list` shows it
+    id: String,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    session.wait(session.engine.revoke_token(&who, &args.id))?;
+    Ok(Output::text(format!("revoked {}\n", args.id)))
+}

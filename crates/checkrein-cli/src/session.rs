@@ -1,0 +1,124 @@
+//! An open store, and who is at the keyboard.
+
+use std::future::Future;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use checkrein_core::config::env;
+use checkrein_core::principal::{Principal, PrincipalKind, Role};
+use checkrein_engine::{Engine, EngineError};
+use checkrein_store::Store;
+
+use crate::error::CliError;
+use crate::files;
+use crate::settings::Places;
+
+/// The options of every command that needs the store.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct StorePlace {
+    /// The store [default: the nearest .checkrein/ upwards, else the user's data directory]
+    #[arg(long, value_name = "FILE", env = env::STORE)]
+    store: Option<PathBuf>,
+
+    #[command(flatten)]
+    places: Places,
+}
+
+pub struct Session {
+    pub engine: Engine,
+    runtime: tokio::runtime::Runtime,
+}
+
+const FILE_NAME: &str = "store.db";
+
+impl StorePlace {
+    pub fn open(&self) -> Result<Session, CliError> {
+        let settings = self.places.load()?;
+        let store = Store::open(&self.path()?)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(|error| CliError::failed(format!("no runtime: {error}")))?;
+        Ok(Session { engine: Engine::new(store, settings), runtime })
+    }
+
+    /// Where the store is, whether or not it is there yet.
+    pub fn path(&self) -> Result<PathBuf, CliError> {
+        if let Some(given) = &self.store {
+            let text = given.to_string_lossy();
+            let path = text.strip_prefix("sqlite:").map_or_else(|| given.clone(), PathBuf::from);
+            return Ok(if path.is_dir() { path.join(FILE_NAME) } else { path });
+        }
+        let here = std::env::current_dir()
+            .map_err(|error| CliError::failed(format!("no current directory: {error}")))?;
+        if let Some(directory) = files::nearest(&here, ".checkrein") {
+            return Ok(directory.join(FILE_NAME));
+        }
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
+        data.map(|data| data.join("checkrein").join(FILE_NAME)).ok_or_else(|| {
+            CliError::usage("there is no place for the store")
+                .hint("name one with `--store FILE`, or set HOME")
+        })
+    }
+}
+
+impl Session {
+    pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    /// Whoever runs this command, for everything but a verdict.
+    pub fn principal(&self) -> Result<Principal, CliError> {
+        if let Some(principal) = self.by_token()? {
+            return Ok(principal);
+        }
+        let role = if inside_attempt() { Role::Agent } else { Role::Admin };
+        Ok(local(role))
+    }
+
+    /// Whoever gives a verdict. A person at a terminal may; a program needs a reviewer's token; what
+    /// runs inside an agent's attempt never may, whatever it holds.
+    pub fn judge(&self) -> Result<Principal, CliError> {
+        if inside_attempt() {
+            return Err(CliError::failed("a verdict cannot be given from inside an agent's attempt")
+                .hint("give it from a terminal of your own"));
+        }
+        if let Some(principal) = self.by_token()? {
+            return Ok(principal);
+        }
+        if std::io::stdin().is_terminal() {
+            return Ok(local(Role::Admin));
+        }
+        Err(CliError::failed("without a terminal a verdict needs a reviewer's credential")
+            .hint(format!("run it in a terminal, or set {} to a reviewer's token", env::TOKEN)))
+    }
+
+    fn by_token(&self) -> Result<Option<Principal>, CliError> {
+        match std::env::var(env::TOKEN) {
+            Ok(secret) if !secret.trim().is_empty() => {
+                let principal = self.wait(self.engine.authenticate(&secret));
+                principal.map(Some).map_err(|error: EngineError| error.into())
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The person this machine knows, or a program on their behalf.
+fn local(role: Role) -> Principal {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let name = set("USER").or_else(|| set("LOGNAME"));
+    let name = name.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()));
+    let kind = match role {
+        Role::Agent => PrincipalKind::Agent,
+        _ if std::io::stdin().is_terminal() => PrincipalKind::Person,
+        _ => PrincipalKind::Program,
+    };
+    Principal { name, kind, role }
+}
+
+/// Checkrein tells every attempt what it is; a process that was told is inside one.
+fn inside_attempt() -> bool {
+    env::FOR_AGENTS.iter().any(|name| std::env::var_os(name).is_some())
+}
