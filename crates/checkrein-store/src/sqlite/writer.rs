@@ -1,6 +1,7 @@
 //! One thread writes. Commands that wait at the same time share one commit, each in a savepoint of
 //! its own, and are answered only when the disk has them.
 
+use std::fs::File;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
@@ -19,12 +20,16 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// `committed` counts the commits of this process.
-    pub fn start(connection: Connection, committed: watch::Sender<u64>) -> Result<Writer, StoreError> {
+    /// `queue` is where processes line up, `committed` counts the commits of this one.
+    pub fn start(
+        connection: Connection,
+        queue: Option<File>,
+        committed: watch::Sender<u64>,
+    ) -> Result<Writer, StoreError> {
         let (sender, commands) = channel();
         let thread = thread::Builder::new()
             .name("checkrein-store".to_owned())
-            .spawn(move || write(&connection, &commands, &committed))
+            .spawn(move || write(&connection, queue.as_ref(), &commands, &committed))
             .map_err(|error| StoreError::Other { reason: error.to_string() })?;
         Ok(Writer { commands: Some(sender), thread: Some(thread) })
     }
@@ -95,14 +100,22 @@ where
     }
 }
 
-fn write(connection: &Connection, commands: &Receiver<Box<dyn Command>>, committed: &watch::Sender<u64>) {
+fn write(
+    connection: &Connection,
+    queue: Option<&File>,
+    commands: &Receiver<Box<dyn Command>>,
+    committed: &watch::Sender<u64>,
+) {
     let mut stopped: Option<StoreError> = None;
     while let Ok(first) = commands.recv() {
         let mut batch: Vec<Box<dyn Command>> = vec![first];
         batch.extend(commands.try_iter().take(BATCH_MAX - 1));
         let outcome = match &stopped {
             Some(error) => Err(error.clone()),
-            None => commit(connection, &mut batch),
+            None => {
+                let _turn = queue.map(Turn::take);
+                commit(connection, &mut batch)
+            }
         };
         match &outcome {
             Ok(()) => committed.send_modify(|count| *count += 1),
@@ -114,6 +127,23 @@ fn write(connection: &Connection, commands: &Receiver<Box<dyn Command>>, committ
         for command in batch {
             command.answer(outcome.clone());
         }
+    }
+}
+
+/// A turn at the store among processes. SQLite's own lock keeps them apart; but it is waited for by
+/// sleeping and trying again, while the kernel wakes the next in line.
+struct Turn<'q>(&'q File);
+
+impl Turn<'_> {
+    fn take(queue: &File) -> Turn<'_> {
+        let _ = rustix::fs::flock(queue, rustix::fs::FlockOperation::LockExclusive);
+        Turn(queue)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(self.0, rustix::fs::FlockOperation::Unlock);
     }
 }
 
