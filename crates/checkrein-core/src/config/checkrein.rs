@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::tenant::WorkerEntry;
+use super::tenant::{WorkerEntry, worker_layer};
 use crate::classify::ClassifyConfig;
 use crate::document::{Document, Gravity, Problem, Problems, Value, decode, decode_part};
 use crate::frame::FrameConfigPatch;
@@ -27,8 +27,9 @@ pub struct CheckreinFile {
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "checkrein.yaml")]
 pub struct CheckreinShape {
-    /// Policies by scope: `workflow`, `worker` (every worker) and `job`.
-    #[schemars(with = "Option<ScopedAutonomy>")]
+    /// Policies by scope: `workflow`, `worker` (every worker) and `job`. A block without a scope is
+    /// the workflows', a bare level belongs to the scope that knows it.
+    #[schemars(with = "Option<AutonomyShape>")]
     autonomy: Option<IgnoredAny>,
     /// Workers and their policies, by name.
     pub workers: BTreeMap<String, Option<WorkerEntry>>,
@@ -49,6 +50,15 @@ pub struct ScopedAutonomy {
     pub job: Option<Autonomy>,
 }
 
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+#[expect(dead_code, reason = "read by the schema generator alone")]
+enum AutonomyShape {
+    Scopes(Box<ScopedAutonomy>),
+    Workflows(Box<Block>),
+    Level(String),
+}
+
 impl CheckreinFile {
     pub fn read(document: &Arc<Document>) -> Result<(CheckreinFile, Problems), Problems> {
         // An empty file says nothing, which is fine.
@@ -65,6 +75,12 @@ impl CheckreinFile {
     pub fn layer(&self, rank: LayerRank, scope: Scope) -> Option<Layer> {
         let (_, block, path) = self.blocks.iter().find(|(own, ..)| *own == scope)?;
         Some(Layer { rank, origin: Origin::within(&self.document, path), block: block.clone() })
+    }
+
+    /// What this file says about one worker.
+    pub fn worker_layer(&self, worker: &str) -> Option<Layer> {
+        let entry = self.shape.workers.get(worker)?;
+        worker_layer(&self.document, &["workers", worker], entry.as_ref())
     }
 }
 

@@ -66,6 +66,13 @@ impl ExpertFile {
         let (shape, problems) = decode::<ExpertShape>(document, Gravity::Error)?;
         Ok((ExpertFile { document: Arc::clone(document), shape }, problems))
     }
+
+    /// What this file alone says about its jobs' policy.
+    pub fn layer(&self) -> Option<Layer> {
+        let block = Block::of(self.shape.autonomy.clone()?);
+        let origin = Origin::within(&self.document, &["autonomy"]);
+        Some(Layer { rank: LayerRank::Definition, origin, block })
+    }
 }
 
 impl Expert {
@@ -127,18 +134,13 @@ impl Expert {
     }
 
     pub fn layers(&self) -> Vec<Layer> {
-        let rank = LayerRank::Definition;
         let layer = |link: &Link| match link {
             Link::Builtin(builtin) => Some(Layer {
-                rank,
+                rank: LayerRank::Definition,
                 origin: Origin::named(format!("expert `{}`", builtin.name)),
                 block: Block::of(Autonomy::Text(builtin.level.to_owned())),
             }),
-            Link::File(file) => file.shape.autonomy.clone().map(|autonomy| Layer {
-                rank,
-                origin: Origin::within(&file.document, &["autonomy"]),
-                block: Block::of(autonomy),
-            }),
+            Link::File(file) => file.layer(),
         };
         self.chain.iter().filter_map(layer).collect()
     }

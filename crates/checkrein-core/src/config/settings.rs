@@ -3,7 +3,7 @@
 use super::checkrein::CheckreinFile;
 use super::env;
 use super::expert::Expert;
-use super::tenant::{Tenant, worker_layer};
+use super::tenant::Tenant;
 use super::workflow::Workflow;
 use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
 use crate::document::{Document, Problems};
@@ -83,10 +83,8 @@ impl Settings {
 
     /// A worker's entry in each place that has one, weakest first.
     fn worker(&self, name: &str) -> Vec<Layer> {
-        let own = [&self.user, &self.project].into_iter().flatten().filter_map(|file| {
-            let entry = file.shape.workers.get(name)?;
-            worker_layer(&file.document, &["workers", name], entry.as_ref())
-        });
+        let own = [&self.user, &self.project].into_iter().flatten();
+        let own = own.filter_map(|file| file.worker_layer(name));
         own.chain(self.tenant.iter().filter_map(|tenant| tenant.layer(name))).collect()
     }
 

@@ -173,7 +173,9 @@ impl Workflow {
         let mut problems = Problems::default();
         let mut say = |gravity, path: &[&str], message: String, hint: Option<String>| {
             let problem = Problem { gravity, ..Problem::error(&self.document.name, message) };
-            let mut problem = problem.at(Some(self.document.position(path))).path(path.join("."));
+            let mut problem = problem
+                .at(Some(self.document.position(path)))
+                .path(document::path_text(path.iter().copied()));
             problem.hint = hint;
             problems.push(problem);
         };

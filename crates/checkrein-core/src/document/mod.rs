@@ -201,6 +201,22 @@ impl Node {
     }
 }
 
+/// A way through a document in one word: `phases.build.steps[0]`.
+pub fn path_text<'a>(segments: impl IntoIterator<Item = &'a str>) -> String {
+    let mut out = String::new();
+    for segment in segments {
+        if segment.bytes().all(|byte| byte.is_ascii_digit()) && !out.is_empty() {
+            out.push_str(&format!("[{segment}]"));
+        } else {
+            if !out.is_empty() {
+                out.push('.');
+            }
+            out.push_str(&excerpt(segment));
+        }
+    }
+    out
+}
+
 /// Nothing a person writes by hand nests deeper; what does is refused before it can hurt.
 const DEPTH_MAX: usize = 64;
 /// Aliases can multiply a small text; this many nodes is far beyond any real file.

@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Block, BudgetBlock, LimitsBlock, OverrideBlock};
 use super::example::ExampleFailure;
+use super::migrate::legacy_settings;
 use super::{
     Holds, Level, PhaseOverride, Policy, Said, Scope, Setting, TextOr, Trigger, Word, checkpoint_triggers,
 };
 use crate::classify::Classifier;
-use crate::document::{Document, Gravity, Position, Problem, Problems, closest, listed};
+use crate::document::{Document, Gravity, Position, Problem, Problems, closest, listed, path_text};
 
 /// How strong a layer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -68,14 +69,17 @@ impl Origin {
 
     fn path(&self, field: &[&str]) -> String {
         let base = self.place.iter().flat_map(|(_, base)| base.iter().map(String::as_str));
-        base.chain(field.iter().copied()).collect::<Vec<_>>().join(".")
+        path_text(base.chain(field.iter().copied()))
     }
 
-    /// `checkrein.yaml:7`, or just the name where there are no lines.
+    /// `checkrein.yaml:7`, or just the name of what has one line at most: an option, a variable.
     fn named_line(&self, field: &[&str]) -> String {
+        let has_lines = |document: &Document| document.text.trim_end().contains('\n');
         match self.position(field) {
-            Some(position) => format!("{}:{}", self.name, position.line),
-            None => self.name.clone(),
+            Some(position) if self.place.as_ref().is_some_and(|(document, _)| has_lines(document)) => {
+                format!("{}:{}", self.name, position.line)
+            }
+            _ => self.name.clone(),
         }
     }
 }
@@ -286,12 +290,11 @@ impl Applying<'_> {
         if name == "dry-run" {
             message.push_str("; it asks after every step but does not prevent writes");
         }
-        self.say(
-            Gravity::Notice,
-            field,
-            message,
-            Some("rewrite the file with `checkrein policy migrate FILE`".into()),
-        );
+        let instead: Vec<String> =
+            legacy_settings(name).iter().flatten().map(|(key, value)| format!("{key}: {value}")).collect();
+        let hint =
+            format!("write `{}` instead, in a file by `checkrein policy migrate FILE`", instead.join(", "));
+        self.say(Gravity::Notice, field, message, Some(hint));
     }
 
     fn expand(&mut self, level: &'static Level, writes_holds: bool) {

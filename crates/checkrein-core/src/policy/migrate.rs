@@ -58,7 +58,7 @@ impl Editor<'_> {
     fn block(&mut self, node: &Node) {
         match &node.value {
             Value::Text(name) => {
-                if let Some(settings) = legacy(name) {
+                if let Some(settings) = legacy_settings(name) {
                     let entries: Vec<String> =
                         settings.iter().map(|(key, value)| self.written(key, value)).collect();
                     let text = match self.document.format {
@@ -72,7 +72,7 @@ impl Editor<'_> {
             Value::Map(_) => {
                 if let Some(entry) = node.entry("level")
                     && let Some(name) = entry.value.as_text()
-                    && let Some(settings) = legacy(name)
+                    && let Some(settings) = legacy_settings(name)
                 {
                     self.level(node, entry, name, &settings);
                 }
@@ -143,7 +143,7 @@ impl Editor<'_> {
 }
 
 /// What a legacy level stands for.
-fn legacy(name: &str) -> Option<[(&'static str, &'static str); 3]> {
+pub(super) fn legacy_settings(name: &str) -> Option<[(&'static str, &'static str); 3]> {
     let level = Level::find(Scope::Workflow, name).filter(|level| level.deprecated)?;
     let Holds::CheckIns(frequency) = level.holds else { return None };
     let (warning, error) = level.tolerance?;

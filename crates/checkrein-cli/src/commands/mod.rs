@@ -1,0 +1,61 @@
+//! The commands, one file each: arguments (their doc comments are the help) and one function.
+
+mod completions;
+mod config;
+mod frame;
+mod policy;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::error::{CliError, Exit};
+use crate::output::Output;
+
+/// Decides how far an AI agent may go on its own, holds its work for a person at the right moments, and remembers everything.
+///
+/// Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 usage or config error.
+#[derive(Debug, Parser)]
+#[command(name = "checkrein", version, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Ask what the policy is, why, and what it would decide
+    #[command(subcommand)]
+    Policy(policy::Command),
+    /// Ask when to push or pop a context frame
+    #[command(subcommand)]
+    Frame(frame::Command),
+    /// Schemas and variables of the settings
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Completions for a shell
+    Completions(completions::Args),
+}
+
+/// Reads the arguments; help, version and mistakes are answered right here.
+pub fn parse() -> Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|answer| {
+        let _ = answer.print();
+        if answer.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+    })
+}
+
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+impl Cli {
+    pub fn run(self) -> Result<Output, CliError> {
+        match self.command {
+            Command::Policy(command) => command.run(),
+            Command::Frame(command) => command.run(),
+            Command::Config(command) => command.run(),
+            Command::Completions(args) => completions::run(&args, &mut command()),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use checkrein_core::decision::{Actor, Answer, Request};
+use checkrein_core::finding::Finding;
+
+use crate::error::{CliError, warn};
+use crate::files;
+use crate::output::{HEADING, Output};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The file with the request [default: standard input]
+    file: Option<PathBuf>,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let (name, text) = match &args.file {
+        Some(path) => (files::shown(path), files::text(path)?),
+        None => ("request".to_owned(), files::stdin("a request")?),
+    };
+    let (request, resolution) = Request::parse(&name, &text)?;
+    resolution.problems.iter().for_each(warn);
+    if let Some(ignored) = request.result_handling.ignored(request.actor) {
+        warn(ignored);
+    }
+    let answer = request.answer(&resolution.policy);
+    if args.json { Output::json(&answer) } else { Ok(Output::text(render(&answer, request.actor))) }
+}
+
+fn render(answer: &Answer, actor: Actor) -> String {
+    let mut out = format!("{HEADING}{}{HEADING:#}", answer.outcome);
+    if !answer.reason.is_empty() {
+        let _ = write!(out, ": {}", answer.reason);
+    }
+    out.push('\n');
+    for because in &answer.because {
+        if because.text != answer.reason {
+            let _ = writeln!(out, "  also {}: {}", because.rule, because.text);
+        }
+    }
+    if answer.check_in && answer.reason.is_empty() {
+        let _ = writeln!(out, "  a check-in is shown, it needs no answer");
+    }
+    let list = |out: &mut String, title: &str, findings: &[Finding]| {
+        for finding in findings {
+            let _ =
+                writeln!(out, "  {title}: {} [{}] [{}]", finding.text, finding.severity, finding.category);
+        }
+    };
+    let who = match actor {
+        Actor::Step => "step",
+        Actor::Hook => "hook",
+    };
+    list(&mut out, "tolerated warning", &answer.collected.warnings);
+    list(&mut out, "tolerated error", &answer.collected.errors);
+    let totals = &answer.totals;
+    let _ =
+        writeln!(out, "  after this {who}: {} warnings, {} errors in all", totals.warnings, totals.errors);
+    out
+}

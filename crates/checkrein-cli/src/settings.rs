@@ -1,0 +1,143 @@
+//! Finds the settings that apply here: the user's, the project's, the tenant's, the environment's.
+
+use std::path::{Path, PathBuf};
+
+use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, Settings, Tenant, env};
+use checkrein_core::document::Problems;
+
+use crate::error::{CliError, warn};
+use crate::files;
+
+/// Where to look; the options every command has that reads settings.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Places {
+    /// Project settings to use instead of the nearest checkrein.yaml
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Tenant file with workers and their policies
+    #[arg(long, value_name = "FILE")]
+    pub tenant: Option<PathBuf>,
+}
+
+const FILE_NAME: &str = "checkrein.yaml";
+
+impl Places {
+    /// Reads everything; what is odd but legal is said on stderr.
+    pub fn load(&self) -> Result<Settings, CliError> {
+        let (settings, problems) = self.load_quietly()?;
+        for problem in problems.iter() {
+            warn(problem);
+        }
+        Ok(settings)
+    }
+
+    pub fn load_quietly(&self) -> Result<(Settings, Problems), CliError> {
+        let environment: Vec<(String, String)> = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        let mut problems = env::unknown(environment.iter().map(|(name, _)| name.as_str()));
+        let variable = |name: &str| {
+            let found = environment.iter().find(|(own, value)| own == name && !value.is_empty());
+            found.map(|(_, value)| PathBuf::from(value))
+        };
+
+        let mut read = |path: &Path| -> Result<CheckreinFile, CliError> {
+            let (file, more) = CheckreinFile::read(&files::document(path)?)?;
+            problems.extend(more);
+            Ok(file)
+        };
+        let user_path = match variable(env::CONFIG) {
+            Some(path) => Some(path),
+            None => user_directory().map(|directory| directory.join(FILE_NAME)).filter(|path| path.exists()),
+        };
+        let user = user_path.as_deref().map(&mut read).transpose()?;
+        let project_path = self.config.clone().or_else(project_file);
+        let project = project_path.as_deref().map(&mut read).transpose()?;
+
+        let named_in = |file: &Option<CheckreinFile>, path: &Option<PathBuf>| {
+            let tenant = file.as_ref()?.shape.tenant.as_ref()?;
+            Some(path.as_ref()?.parent().unwrap_or(Path::new("")).join(tenant))
+        };
+        let tenant_path = self
+            .tenant
+            .clone()
+            .or_else(|| variable(env::TENANT))
+            .or_else(|| named_in(&project, &project_path))
+            .or_else(|| named_in(&user, &user_path));
+        let tenant = match tenant_path {
+            Some(path) => {
+                let (tenant, more) = Tenant::read(&files::document(&path)?)?;
+                problems.extend(more);
+                Some(tenant)
+            }
+            None => None,
+        };
+        let settings = Settings::new(user, project, tenant, environment).map_err(|error| {
+            CliError::usage(format!("`classify` has a word that cannot be used: {error}"))
+        })?;
+        Ok((settings, problems))
+    }
+}
+
+fn project_file() -> Option<PathBuf> {
+    std::env::current_dir().ok().and_then(|here| files::nearest(&here, FILE_NAME))
+}
+
+fn user_directory() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")));
+    base.map(|base| base.join("checkrein"))
+}
+
+/// Where expert files are looked for, the strongest first.
+fn expert_directories() -> Vec<PathBuf> {
+    let here = std::env::current_dir().ok();
+    let project = here.and_then(|here| files::nearest(&here, ".checkrein/experts"));
+    project.into_iter().chain(user_directory().map(|directory| directory.join("experts"))).collect()
+}
+
+/// The experts that have a file.
+pub fn expert_files() -> Vec<(String, PathBuf)> {
+    let mut found: Vec<(String, PathBuf)> = Vec::new();
+    for directory in expert_directories() {
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        for entry in entries.flatten() {
+            let path = entry.path().join("config.yaml");
+            if let Ok(name) = entry.file_name().into_string()
+                && path.is_file()
+                && !found.iter().any(|(known, _)| *known == name)
+            {
+                found.push((name, path));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// An expert with all it extends.
+pub fn expert(name: &str) -> Result<Expert, CliError> {
+    let files = expert_files();
+    let known: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    let mut broken = None;
+    let found = Expert::find(
+        name,
+        |wanted| {
+            let Some((_, path)) = files.iter().find(|(name, _)| name == wanted) else { return Ok(None) };
+            let document = match files::document(path) {
+                Ok(document) => document,
+                Err(error) => {
+                    broken = Some(error);
+                    return Err(Problems::default());
+                }
+            };
+            ExpertFile::read(&document).map(|(file, _)| Some(file))
+        },
+        &known,
+    );
+    match (found, broken) {
+        (_, Some(error)) => Err(error),
+        (found, None) => found.map_err(CliError::from),
+    }
+}

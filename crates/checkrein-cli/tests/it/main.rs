@@ -1,0 +1,15 @@
+//! The binary as people and scripts meet it. One test binary, one file per noun.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
+
+mod config;
+mod docs;
+mod frame;
+mod place;
+mod policy;
