@@ -137,6 +137,9 @@ fn a_bomb_of_aliases_and_a_deep_nest_are_refused() {
     }
     let problems = Document::parse("t", &bomb, Format::Yaml).unwrap_err();
     assert!(problems.to_string().contains("too many values"), "{problems}");
+    let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), "*a, ".repeat(100_000));
+    let problems = Document::parse("t", &long, Format::Yaml).unwrap_err();
+    assert!(problems.to_string().contains("too many values"), "{problems}");
     for (format, text) in [
         (Format::Yaml, "[".repeat(1000)),
         (Format::Json, format!("{}{}", "[".repeat(1000), "]".repeat(1000))),
