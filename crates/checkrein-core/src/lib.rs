@@ -11,6 +11,11 @@ pub mod finding;
 pub mod response;
 pub mod tally;
 
+pub mod checkpoint;
+pub mod deliverable;
+pub mod event;
+pub mod principal;
+
 pub mod frame;
 pub mod heuristic;
 

@@ -271,7 +271,12 @@ impl Reader<'_> {
         if let Some(stated) = field("severity") {
             let stated = text_of(stated);
             match Severity::parse(&stated) {
-                Some(severity) => finding.severity = severity,
+                Some(severity) => {
+                    finding.severity = severity;
+                    // A response that was made whole before keeps the word it came with.
+                    let raw = field("raw_severity").filter(|_| severity == Severity::DEFAULT);
+                    finding.raw_severity = raw.map(text_of);
+                }
                 None => {
                     self.notes.push(format!("unknown severity `{}` ranks as medium", excerpt(&stated)));
                     finding.severity = Severity::DEFAULT;

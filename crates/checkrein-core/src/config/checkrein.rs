@@ -9,9 +9,9 @@ use serde::de::IgnoredAny;
 
 use super::tenant::{WorkerEntry, worker_layer};
 use crate::classify::ClassifyConfig;
-use crate::document::{Document, Gravity, Problem, Problems, Value, decode, decode_part};
+use crate::document::{Document, Gravity, Problem, Problems, Value, closest, decode, decode_part, listed};
 use crate::frame::FrameConfigPatch;
-use crate::policy::{Autonomy, Block, Layer, LayerRank, Level, Origin, Scope};
+use crate::policy::{Autonomy, Block, LEVELS, Layer, LayerRank, Level, Origin, Scope};
 
 /// A checkrein.yaml that was read.
 #[derive(Clone, Debug)]
@@ -100,9 +100,29 @@ fn blocks(document: &Document) -> Result<(Blocks, Problems), Problems> {
                 Ok((vec![(scope, block, vec!["autonomy"])], Problems::default()))
             }
             None => {
-                let message = format!("level `{level}` does not say for which scope it is meant");
+                let knowing: Vec<&str> = Scope::ALL
+                    .into_iter()
+                    .filter(|scope| Level::find(*scope, level).is_some())
+                    .map(Scope::name)
+                    .collect();
+                let (message, hint) = match knowing.first() {
+                    Some(scope) => (
+                        format!("level `{level}` does not say for which scope it is meant"),
+                        format!(
+                            "write `autonomy: {{{scope}: {level}}}`; scopes with this level: {}",
+                            listed(knowing.iter().copied())
+                        ),
+                    ),
+                    None => {
+                        let names = || LEVELS.iter().map(|level| level.name);
+                        let hint = match closest(level, names()) {
+                            Some(near) => format!("did you mean `{near}`?"),
+                            None => "write a level by scope, as in `autonomy: {job: guided}`".to_owned(),
+                        };
+                        (format!("unknown level `{level}`"), hint)
+                    }
+                };
                 let problem = Problem::error(&document.name, message).path("autonomy");
-                let hint = format!("write `autonomy: {{workflow: {level}}}`, or `worker` or `job`");
                 Err(problem.at(Some(document.position(&["autonomy"]))).hint(hint).into())
             }
         },

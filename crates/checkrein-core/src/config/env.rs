@@ -75,7 +75,7 @@ pub fn layer(rank: LayerRank, name: &str, text: &str) -> Result<Layer, Problems>
     let document = Arc::new(Document::parse(name, text, Format::Json)?);
     let (autonomy, _) = decode::<Option<Autonomy>>(&document, Gravity::Error)?;
     let block = autonomy.map(Block::of).unwrap_or_default();
-    Ok(Layer { rank, origin: Origin::within(&document, &[]), block })
+    Ok(Layer { rank, origin: Origin::inline(&document), block })
 }
 
 /// Variables that look like ours but are none we know: probably misspelt.

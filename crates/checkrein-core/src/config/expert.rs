@@ -114,8 +114,10 @@ impl Expert {
                     ));
                 }
                 (None, None) => {
+                    let builtin = || BUILTIN_EXPERTS.iter().map(|expert| expert.name);
+                    let own = || known.iter().map(String::as_str);
                     let names =
-                        || BUILTIN_EXPERTS.iter().map(|e| e.name).chain(known.iter().map(String::as_str));
+                        || builtin().chain(own().filter(|name| builtin().all(|known| known != *name)));
                     let hint = match closest(&wanted, names()) {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => format!("known experts: {}", listed(names())),

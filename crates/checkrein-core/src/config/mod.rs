@@ -13,5 +13,8 @@ pub use checkrein::{CheckreinFile, ScopedAutonomy};
 pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile};
 pub use schema::{SCHEMAS, SchemaSource};
 pub use settings::{Settings, Subject};
-pub use tenant::{Tenant, WorkerEntry};
+pub use tenant::{Reviewer, Tenant, WorkerEntry};
 pub use workflow::{Hook, Phase, Step, Workflow, WorkflowFile};
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use super::checkrein::CheckreinFile;
 use super::env;
 use super::expert::Expert;
-use super::tenant::Tenant;
+use super::tenant::{Reviewer, Tenant};
 use super::workflow::Workflow;
 use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
 use crate::document::{Document, Problems};
@@ -86,6 +86,14 @@ impl Settings {
         let own = [&self.user, &self.project].into_iter().flatten();
         let own = own.filter_map(|file| file.worker_layer(name));
         own.chain(self.tenant.iter().filter_map(|tenant| tenant.layer(name))).collect()
+    }
+
+    /// Who gives a worker's verdicts: the strongest entry that says so.
+    pub fn reviewer(&self, worker: &str) -> Reviewer {
+        let named =
+            |file: &Option<CheckreinFile>| file.as_ref()?.shape.workers.get(worker)?.as_ref()?.reviewer;
+        let tenant = self.tenant.as_ref().and_then(|tenant| tenant.reviewer(worker));
+        tenant.or_else(|| named(&self.project)).or_else(|| named(&self.user)).unwrap_or_default()
     }
 
     /// Every worker that has an entry somewhere.

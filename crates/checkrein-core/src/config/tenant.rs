@@ -41,6 +41,28 @@ struct TenantBody {
 pub struct WorkerEntry {
     /// A level, or a block such as `{level: semi_supervised, checkpoint_types: [deliverable]}`.
     pub autonomy: Option<Autonomy>,
+    /// Who gives this worker's verdicts.
+    pub reviewer: Option<Reviewer>,
+}
+
+/// What gives verdicts. Without one a checkpoint stays pending, whatever the level (C8).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reviewer {
+    /// A person, when there is one.
+    #[default]
+    Pending,
+    /// Nobody looks; recorded as what it is.
+    AutoApprove,
+}
+
+impl Reviewer {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reviewer::Pending => "pending",
+            Reviewer::AutoApprove => "auto-approve",
+        }
+    }
 }
 
 impl Tenant {
@@ -59,6 +81,11 @@ impl Tenant {
     pub fn workers(&self) -> impl Iterator<Item = &str> {
         let below = self.shape.tenant.iter().flat_map(|body| body.workers.keys());
         self.shape.workers.keys().chain(below).map(String::as_str)
+    }
+
+    pub fn reviewer(&self, worker: &str) -> Option<Reviewer> {
+        let below = || self.shape.tenant.as_ref().and_then(|body| body.workers.get(worker));
+        self.shape.workers.get(worker).or_else(below)?.as_ref()?.reviewer
     }
 
     pub fn layer(&self, worker: &str) -> Option<Layer> {

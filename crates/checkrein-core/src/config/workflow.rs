@@ -173,9 +173,7 @@ impl Workflow {
         let mut problems = Problems::default();
         let mut say = |gravity, path: &[&str], message: String, hint: Option<String>| {
             let problem = Problem { gravity, ..Problem::error(&self.document.name, message) };
-            let mut problem = problem
-                .at(Some(self.document.position(path)))
-                .path(document::path_text(path.iter().copied()));
+            let mut problem = problem.at(Some(self.document.position(path))).path(self.document.path(path));
             problem.hint = hint;
             problems.push(problem);
         };
@@ -232,14 +230,19 @@ impl Workflow {
 /// Files of an older system are JSON and know neither `run` nor `agent`; what else they carry is
 /// none of our business (W21).
 fn is_older(document: &Document) -> bool {
-    fn speaks_ours(node: &Node) -> bool {
-        match &node.value {
-            document::Value::Map(entries) => entries
-                .iter()
-                .any(|entry| matches!(entry.key.as_str(), "run" | "agent") || speaks_ours(&entry.value)),
-            document::Value::List(items) => items.iter().any(speaks_ours),
-            _ => false,
+    fn values(node: Option<&Node>) -> Vec<&Node> {
+        match node.map(|node| &node.value) {
+            Some(document::Value::Map(entries)) => entries.iter().map(|entry| &entry.value).collect(),
+            Some(document::Value::List(items)) => items.iter().collect(),
+            _ => Vec::new(),
         }
     }
-    document.format == Format::Json && !speaks_ours(&document.root)
+    // Only where the words would be ours: a step's `config` or `arguments` may hold any.
+    let root = &document.root;
+    let lists = ["pre_steps", "steps", "post_steps"];
+    let phases = values(root.get("phases")).into_iter();
+    let steps = phases.flat_map(|phase| lists.iter().flat_map(|list| values(phase.get(list))));
+    let hooks = values(root.get("hooks")).into_iter().flat_map(|hooks| values(Some(hooks)));
+    let ours = |node: &Node| node.get("run").is_some() || node.get("agent").is_some();
+    document.format == Format::Json && !ours(root) && !steps.chain(hooks).any(ours)
 }

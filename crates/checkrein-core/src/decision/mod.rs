@@ -257,4 +257,6 @@ fn triggers<'a>(
 }
 
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod tests;

@@ -120,23 +120,27 @@ impl Document {
         let mut node = &self.root;
         let mut start = node.span.start;
         for segment in path {
-            let found = match &node.value {
-                Value::Map(entries) => {
-                    entries.iter().find(|entry| entry.key == *segment).map(|e| (e.key_span.start, &e.value))
-                }
-                Value::List(items) => segment
-                    .parse::<usize>()
-                    .ok()
-                    .and_then(|index| items.get(index))
-                    .map(|item| (item.span.start, item)),
-                _ => None,
-            };
-            match found {
+            match node.child(segment) {
                 Some((at, child)) => (start, node) = (at, child),
                 None => break,
             }
         }
         Position::of(&self.text, start)
+    }
+
+    /// The same path as a message writes it: `phases.build.steps[1]`.
+    pub fn path(&self, path: &[&str]) -> String {
+        let mut node = Some(&self.root);
+        let mut out = String::new();
+        for segment in path {
+            match node.map(|node| &node.value) {
+                Some(Value::List(_)) => out.push_str(&format!("[{segment}]")),
+                _ if out.is_empty() => out.push_str(segment),
+                _ => out.push_str(&format!(".{segment}")),
+            }
+            node = node.and_then(|node| node.child(segment)).map(|(_, child)| child);
+        }
+        out
     }
 }
 
@@ -148,6 +152,18 @@ impl Node {
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         match &self.value {
             Value::Map(entries) => entries.iter().find(|entry| entry.key == key),
+            _ => None,
+        }
+    }
+
+    /// The value below a key or an index, and where it begins.
+    fn child(&self, segment: &str) -> Option<(usize, &Node)> {
+        match &self.value {
+            Value::Map(_) => self.entry(segment).map(|entry| (entry.key_span.start, &entry.value)),
+            Value::List(items) => {
+                let item = items.get(segment.parse::<usize>().ok()?)?;
+                Some((item.span.start, item))
+            }
             _ => None,
         }
     }
@@ -199,22 +215,6 @@ impl Node {
             Value::Null | Value::List(_) | Value::Map(_) => None,
         }
     }
-}
-
-/// A way through a document in one word: `phases.build.steps[0]`.
-pub fn path_text<'a>(segments: impl IntoIterator<Item = &'a str>) -> String {
-    let mut out = String::new();
-    for segment in segments {
-        if segment.bytes().all(|byte| byte.is_ascii_digit()) && !out.is_empty() {
-            out.push_str(&format!("[{segment}]"));
-        } else {
-            if !out.is_empty() {
-                out.push('.');
-            }
-            out.push_str(&excerpt(segment));
-        }
-    }
-    out
 }
 
 /// Nothing a person writes by hand nests deeper; what does is refused before it can hurt.

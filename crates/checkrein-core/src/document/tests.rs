@@ -156,13 +156,15 @@ fn a_bomb_of_aliases_and_a_deep_nest_are_refused() {
 #[test]
 fn a_position_is_found_by_path() {
     let document = Document::parse("t", "a:\n  b: 1\n  c: [x, y]\n", Format::Yaml).unwrap();
-    for (path, expected) in [
-        (vec!["a", "b"], (2, 3)),
-        (vec!["a", "c", "1"], (3, 10)),
-        (vec!["a", "missing"], (1, 1)),
-        (vec![], (1, 1)),
+    for (path, expected, written) in [
+        (vec!["a", "b"], (2, 3), "a.b"),
+        (vec!["a", "c", "1"], (3, 10), "a.c[1]"),
+        (vec!["a", "c", "7", "x"], (3, 3), "a.c[7].x"),
+        (vec!["a", "missing"], (1, 1), "a.missing"),
+        (vec![], (1, 1), ""),
     ] {
         let position = document.position(&path);
         assert_eq!((position.line, position.column), expected, "{path:?}");
+        assert_eq!(document.path(&path), written);
     }
 }

@@ -94,7 +94,7 @@ impl Example {
                     text.push_str(&format!(" by {rule}"));
                 }
                 if let Some(check_in) = wanted.check_in {
-                    text.push_str(if check_in { " with a check-in" } else { " without a check-in" });
+                    text.push_str(check_in_text(check_in));
                 }
                 (met, text)
             }
@@ -103,9 +103,16 @@ impl Example {
             return Ok(());
         }
         let mut actual = decision.outcome.to_string();
+        if matches!(&self.expect, TextOr::Long(Expectation { check_in: Some(_), .. })) {
+            actual.push_str(check_in_text(decision.check_in));
+        }
         if let Some(winner) = decision.winner() {
             actual.push_str(&format!(" by {}: {winner}", winner.rule()));
         }
         Err(ExampleFailure { name: self.name.clone(), expected, actual })
     }
+}
+
+fn check_in_text(check_in: bool) -> &'static str {
+    if check_in { " with a check-in" } else { " without a check-in" }
 }

@@ -4,6 +4,7 @@
 //! it replaces what weaker layers said about holding, tolerance and asking, and fields of the same
 //! or a stronger layer win over it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use super::{
     Holds, Level, PhaseOverride, Policy, Said, Scope, Setting, TextOr, Trigger, Word, checkpoint_triggers,
 };
 use crate::classify::Classifier;
-use crate::document::{Document, Gravity, Position, Problem, Problems, closest, listed, path_text};
+use crate::document::{Document, Gravity, Position, Problem, Problems, closest, listed};
 
 /// How strong a layer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,17 +49,24 @@ pub struct Layer {
 pub struct Origin {
     pub name: String,
     /// The document and the way to the block in it.
-    pub place: Option<(Arc<Document>, Vec<String>)>,
+    place: Option<(Arc<Document>, Vec<String>)>,
+    /// Given in one piece, as an option or a variable is.
+    inline: bool,
 }
 
 impl Origin {
     pub fn named(name: impl Into<String>) -> Origin {
-        Origin { name: name.into(), place: None }
+        Origin { name: name.into(), place: None, inline: true }
     }
 
     pub fn within(document: &Arc<Document>, path: &[&str]) -> Origin {
         let path = path.iter().map(|segment| (*segment).to_owned()).collect();
-        Origin { name: document.name.clone(), place: Some((Arc::clone(document), path)) }
+        Origin { name: document.name.clone(), place: Some((Arc::clone(document), path)), inline: false }
+    }
+
+    /// The whole of an option or a variable.
+    pub fn inline(document: &Arc<Document>) -> Origin {
+        Origin { inline: true, ..Origin::within(document, &[]) }
     }
 
     fn position(&self, field: &[&str]) -> Option<Position> {
@@ -68,17 +76,15 @@ impl Origin {
     }
 
     fn path(&self, field: &[&str]) -> String {
-        let base = self.place.iter().flat_map(|(_, base)| base.iter().map(String::as_str));
-        path_text(base.chain(field.iter().copied()))
+        let Some((document, base)) = &self.place else { return field.join(".") };
+        let path: Vec<&str> = base.iter().map(String::as_str).chain(field.iter().copied()).collect();
+        document.path(&path)
     }
 
-    /// `checkrein.yaml:7`, or just the name of what has one line at most: an option, a variable.
+    /// `checkrein.yaml:7`, or just the name where a line would say nothing.
     fn named_line(&self, field: &[&str]) -> String {
-        let has_lines = |document: &Document| document.text.trim_end().contains('\n');
         match self.position(field) {
-            Some(position) if self.place.as_ref().is_some_and(|(document, _)| has_lines(document)) => {
-                format!("{}:{}", self.name, position.line)
-            }
+            Some(position) if !self.inline => format!("{}:{}", self.name, position.line),
             _ => self.name.clone(),
         }
     }
@@ -219,21 +225,27 @@ struct Applying<'r> {
 
 impl Applying<'_> {
     fn apply(&mut self) {
-        let block = &self.layer.block;
-        match &block.level {
+        let mut block = Cow::Borrowed(&self.layer.block);
+        match &self.layer.block.level {
             Setting::Absent => {}
             Setting::Clear => self.clear_level(),
             Setting::Set(name) => {
+                // Elsewhere checkpoint types do nothing, so they do not say where to hold either.
+                let types_hold = self.to.policy.scope == Scope::Worker;
                 let writes_holds = block.check_in_frequency.set().is_some()
                     || block.hold_at.set().is_some()
-                    || block.checkpoint_types.set().is_some();
+                    || (types_hold && block.checkpoint_types.set().is_some());
                 match self.level(name, block.check_in_frequency.set().is_some(), &["level"]) {
-                    Named::Level(level) => self.expand(level, writes_holds),
+                    Named::Level(level) => {
+                        self.expand(level, writes_holds);
+                        block.to_mut().leave_to_level();
+                    }
                     Named::Ignored => self.clear_level(),
                     Named::Refused => {}
                 }
             }
         }
+        let block = &*block;
         self.holds(block);
         self.tolerances(block);
         self.limits(&block.limits);
@@ -290,18 +302,19 @@ impl Applying<'_> {
         if name == "dry-run" {
             message.push_str("; it asks after every step but does not prevent writes");
         }
-        let instead: Vec<String> =
-            legacy_settings(name).iter().flatten().map(|(key, value)| format!("{key}: {value}")).collect();
-        let hint =
-            format!("write `{}` instead, in a file by `checkrein policy migrate FILE`", instead.join(", "));
+        let hint = if ignored {
+            "remove `level`".to_owned()
+        } else {
+            let settings = legacy_settings(name).into_iter().flatten();
+            let instead: Vec<String> = settings.map(|(key, value)| format!("{key}: {value}")).collect();
+            format!("write `{}` instead, in a file by `checkrein policy migrate FILE`", instead.join(", "))
+        };
         self.say(Gravity::Notice, field, message, Some(hint));
     }
 
     fn expand(&mut self, level: &'static Level, writes_holds: bool) {
         if matches!(level.holds, Holds::AsWritten) && !writes_holds {
-            let hint = "write `hold_at: []` to hold nowhere".to_owned();
-            self.say(Gravity::Error, &["level"], "level `custom` needs `hold_at`".into(), Some(hint));
-            return;
+            return self.needs_holds(&["level"]);
         }
         self.to.policy.level = Some(level.name.to_owned());
         self.source("level", &["level"], None);
@@ -325,6 +338,12 @@ impl Applying<'_> {
         }
     }
 
+    /// A level that holds as written, and nothing is written.
+    fn needs_holds(&mut self, field: &[&str]) {
+        let hint = "write `hold_at: []` to hold nowhere".to_owned();
+        self.say(Gravity::Error, field, "level `custom` needs `hold_at`".into(), Some(hint));
+    }
+
     /// Forgets the level of weaker layers and what came with it.
     fn clear_level(&mut self) {
         let builtin = Policy::builtin(self.to.policy.scope);
@@ -337,6 +356,10 @@ impl Applying<'_> {
         let policy = &mut self.to.policy;
         for field in &fields {
             match *field {
+                // The default level holds at the types in force, which may not be the default ones.
+                "hold_at" if policy.scope == Scope::Worker => {
+                    policy.hold_at = checkpoint_triggers(&policy.checkpoint_types);
+                }
                 "hold_at" => policy.hold_at = builtin.hold_at.clone(),
                 "check_in_frequency" => policy.check_in_frequency = builtin.check_in_frequency.clone(),
                 "warning_tolerance" => policy.tolerance.warning = builtin.tolerance.warning.clone(),
@@ -474,8 +497,11 @@ impl Applying<'_> {
                         Setting::Set(written) => self.phase_override(phase, written),
                         Setting::Absent | Setting::Clear => {
                             self.to.policy.overrides.remove(phase);
-                            let prefix = format!("overrides.{phase}.");
-                            self.to.sources.retain(|field, _| !field.starts_with(&prefix));
+                            // A phase's name may have dots of its own, a field's has none.
+                            let whole = format!("overrides.{phase}");
+                            self.to
+                                .sources
+                                .retain(|key, _| key.rsplit_once('.').is_none_or(|(own, _)| own != whole));
                         }
                     }
                 }
@@ -485,18 +511,29 @@ impl Applying<'_> {
 
     fn phase_override(&mut self, phase: &str, written: &TextOr<OverrideBlock>) {
         let at = |field: &'static str| ["overrides".to_owned(), phase.to_owned(), field.to_owned()];
-        let written = OverrideBlock::of(written.clone());
+        let mut written = OverrideBlock::of(written.clone());
         let mut own = self.to.policy.overrides.get(phase).cloned().unwrap_or_default();
         let mut set: Vec<(&'static str, Option<&'static str>)> = Vec::new();
 
-        if let Setting::Set(name) = &written.level {
-            let path = at("level");
-            match self.level(name, written.check_in_frequency.set().is_some(), &refs(&path)) {
-                Named::Level(level) => {
-                    expand_override(level, &mut own);
-                    set.extend(LEVEL_FIELDS.iter().map(|field| (*field, Some(level.name))));
+        match &written.level {
+            Setting::Absent => {}
+            Setting::Clear => self.clear_override_level(phase, &mut own),
+            Setting::Set(name) => {
+                let path = at("level");
+                let with_frequency = written.check_in_frequency.set().is_some();
+                match self.level(name, with_frequency, &refs(&path)) {
+                    Named::Level(level) => {
+                        let writes_holds = with_frequency || written.hold_at.set().is_some();
+                        if matches!(level.holds, Holds::AsWritten) && !writes_holds {
+                            self.needs_holds(&refs(&path));
+                        }
+                        let fields = expand_override(level, &self.to.policy.checkpoint_types, &mut own);
+                        set.extend(fields.iter().map(|field| (*field, Some(level.name))));
+                        written.leave_to_level();
+                    }
+                    Named::Ignored => self.clear_override_level(phase, &mut own),
+                    Named::Refused => {}
                 }
-                Named::Ignored | Named::Refused => {}
             }
         }
         if !written.check_in_frequency.is_absent() || !written.hold_at.is_absent() {
@@ -541,6 +578,24 @@ impl Applying<'_> {
             self.say(Gravity::Warning, &refs(&at("limits")), message, Some(hint));
         }
         self.to.policy.overrides.insert(phase.to_owned(), own);
+    }
+
+    /// Forgets the level weaker layers gave this phase and what came with it.
+    fn clear_override_level(&mut self, phase: &str, own: &mut PhaseOverride) {
+        for field in LEVEL_FIELDS {
+            let key = format!("overrides.{phase}.{field}");
+            if self.to.sources.get(&key).is_none_or(|source| source.level.is_none()) {
+                continue;
+            }
+            match *field {
+                "hold_at" => own.hold_at = None,
+                "check_in_frequency" => own.check_in_frequency = None,
+                "warning_tolerance" => own.warning_tolerance = None,
+                "error_tolerance" => own.error_tolerance = None,
+                _ => own.ask = None,
+            }
+            self.to.sources.remove(&key);
+        }
     }
 
     fn gates(&mut self, block: &Block) {
@@ -642,20 +697,25 @@ enum Named {
     Refused,
 }
 
-fn expand_override(level: &Level, own: &mut PhaseOverride) {
-    match &level.holds {
-        Holds::At(triggers) => (own.hold_at, own.check_in_frequency) = (Some(triggers.to_vec()), None),
-        Holds::CheckIns(frequency) => {
-            own.hold_at = Some(frequency.trigger().into_iter().collect());
-            own.check_in_frequency = Some((*frequency).into());
-        }
-        Holds::CheckpointTypes | Holds::AsWritten => {}
-    }
-    if let Some((warning, error)) = level.tolerance {
-        own.warning_tolerance = Some(warning.into());
-        own.error_tolerance = Some(error.into());
-    }
+/// Writes what a level says into an override; the fields it spoke about.
+fn expand_override(
+    level: &Level,
+    checkpoint_types: &[String],
+    own: &mut PhaseOverride,
+) -> &'static [&'static str] {
+    let (hold_at, frequency) = match &level.holds {
+        Holds::At(triggers) => (triggers.to_vec(), None),
+        Holds::CheckpointTypes => (checkpoint_triggers(checkpoint_types), None),
+        Holds::CheckIns(frequency) => (frequency.trigger().into_iter().collect(), Some(*frequency)),
+        Holds::AsWritten => (Vec::new(), None),
+    };
+    own.hold_at = Some(hold_at);
+    own.check_in_frequency = frequency.map(Said::from);
     own.ask = Some(level.ask);
+    let Some((warning, error)) = level.tolerance else { return &["hold_at", "check_in_frequency", "ask"] };
+    own.warning_tolerance = Some(warning.into());
+    own.error_tolerance = Some(error.into());
+    LEVEL_FIELDS
 }
 
 fn map<T, U>(setting: &Setting<T>, to: impl FnOnce(&T) -> U) -> Setting<U> {
@@ -670,5 +730,7 @@ fn refs(path: &[String; 3]) -> [&str; 3] {
     path.each_ref().map(String::as_str)
 }
 
+#[cfg(test)]
+mod laws;
 #[cfg(test)]
 mod tests;

@@ -28,10 +28,12 @@ pub fn migrate(document: &Document) -> Result<Migration, Problems> {
         let scoped = Scope::ALL.iter().any(|scope| autonomy.get(scope.name()).is_some());
         let block = if scoped { autonomy.get(Scope::Workflow.name()) } else { Some(autonomy) };
         if let Some(block) = block {
-            editor.block(block);
+            let plain = [("warning_tolerance", "low"), ("error_tolerance", "none")];
+            editor.block(block, &plain);
             if let Some(Node { value: Value::Map(phases), .. }) = block.get("overrides") {
                 for phase in phases {
-                    editor.block(&phase.value);
+                    // A phase that says nothing sees what the whole says.
+                    editor.block(&phase.value, &[]);
                 }
             }
         }
@@ -54,8 +56,8 @@ struct Editor<'d> {
 }
 
 impl Editor<'_> {
-    /// A block, or a level's name in its place.
-    fn block(&mut self, node: &Node) {
+    /// A block, or a level's name in its place; `plain` is what holds where a level means nothing.
+    fn block(&mut self, node: &Node, plain: &[(&'static str, &'static str)]) {
         match &node.value {
             Value::Text(name) => {
                 if let Some(settings) = legacy_settings(name) {
@@ -74,7 +76,13 @@ impl Editor<'_> {
                     && let Some(name) = entry.value.as_text()
                     && let Some(settings) = legacy_settings(name)
                 {
-                    self.level(node, entry, name, &settings);
+                    // W8: beside a frequency the level means nothing, and the plain defaults hold.
+                    self.level(
+                        node,
+                        entry,
+                        name,
+                        if written(node, "check_in_frequency") { plain } else { &settings },
+                    );
                 }
             }
             _ => {}
@@ -83,15 +91,9 @@ impl Editor<'_> {
 
     /// Puts the settings of a level where the level stood; what is written beside it wins.
     fn level(&mut self, block: &Node, entry: &Entry, name: &str, settings: &[(&'static str, &'static str)]) {
-        let written = |key: &str| block.get(key).is_some_and(|node| node.value != Value::Null);
-        // W8: beside a frequency the level means nothing, and the plain defaults hold.
-        let ignored = written("check_in_frequency");
-        let plain = [("warning_tolerance", "low"), ("error_tolerance", "none")];
-        let wanted = if ignored { &plain[..] } else { settings };
-
         let mut added = Vec::new();
         let mut noted = Vec::new();
-        for (key, value) in wanted.iter().copied().filter(|(key, _)| !written(key)) {
+        for (key, value) in settings.iter().copied().filter(|(key, _)| !written(block, key)) {
             noted.push((key, value));
             match block.get(key) {
                 Some(null) => self.edits.push((null.span.clone(), self.word(value))),
@@ -140,6 +142,10 @@ impl Editor<'_> {
             _ => format!("\n{}", prefix.replace("- ", "  ")),
         }
     }
+}
+
+fn written(block: &Node, key: &str) -> bool {
+    block.get(key).is_some_and(|node| node.value != Value::Null)
 }
 
 /// What a legacy level stands for.

@@ -282,6 +282,11 @@ impl Policy {
     }
 }
 
+/// `*` among the types is every type, as it is in a trigger.
 fn checkpoint_triggers(types: &[String]) -> Vec<Trigger> {
-    types.iter().map(|name| Trigger::on(name.clone().into())).collect()
+    let trigger = |name: &String| match name.as_str() {
+        "*" => Trigger::ALWAYS,
+        _ => Trigger::on(name.clone().into()),
+    };
+    types.iter().map(trigger).collect()
 }

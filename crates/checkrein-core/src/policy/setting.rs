@@ -24,6 +24,13 @@ impl<T> Setting<T> {
         }
     }
 
+    /// Null becomes silence.
+    pub(super) fn leave(&mut self) {
+        if matches!(self, Setting::Clear) {
+            *self = Setting::Absent;
+        }
+    }
+
     pub fn is_absent(&self) -> bool {
         matches!(self, Setting::Absent)
     }

@@ -74,9 +74,6 @@ impl TryFrom<TriggerShape> for Trigger {
     type Error = String;
 
     fn try_from(shape: TriggerShape) -> Result<Trigger, String> {
-        if shape.on.trim().is_empty() {
-            return Err("`on` is empty\nhint: name a boundary, a checkpoint type, or `*`".to_owned());
-        }
         if shape.every == Some(0) {
             return Err("`every` must be at least 1, found `0`".to_owned());
         }

@@ -1,0 +1,222 @@
+//! What a checkpoint asks about, and the digest a verdict is bound to.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Content of a deliverable. A JSON string is text; every other JSON value is kept in its canonical
+/// form, so that the same value has the same digest whoever wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deliverable {
+    Text(String),
+    /// Not text, or a file as it came.
+    Bytes(Vec<u8>),
+    Json(serde_json::Value),
+}
+
+/// Larger ones belong in a repository or a bucket, with a pointer to them here.
+pub const DELIVERABLE_BYTES_MAX: usize = 16 << 20;
+
+/// How the stored bytes are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    Text,
+    Bytes,
+    Json,
+}
+
+/// Deliverable as it is stored: bytes, how to read them, and their digest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Content {
+    pub digest: Digest,
+    pub encoding: Encoding,
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeliverableError {
+    #[error("the deliverable is larger than {} MiB", DELIVERABLE_BYTES_MAX >> 20)]
+    TooLarge,
+    #[error("the deliverable has no canonical form: {0}")]
+    NotCanonical(String),
+}
+
+impl Deliverable {
+    /// A JSON value as it arrives from a program.
+    pub fn from_json(value: serde_json::Value) -> Deliverable {
+        match value {
+            serde_json::Value::String(text) => Deliverable::Text(text),
+            other => Deliverable::Json(other),
+        }
+    }
+
+    /// Text as a person types it: an object or a list is JSON, everything else is the text itself.
+    pub fn from_typed(text: String) -> Deliverable {
+        let structured = text.trim_start().starts_with(['{', '[']);
+        match serde_json::from_str(&text) {
+            Ok(value) if structured => Deliverable::Json(value),
+            _ => Deliverable::Text(text),
+        }
+    }
+
+    /// Bytes of a file: text where they are text.
+    pub fn from_bytes(bytes: Vec<u8>) -> Deliverable {
+        match String::from_utf8(bytes) {
+            Ok(text) => Deliverable::Text(text),
+            Err(error) => Deliverable::Bytes(error.into_bytes()),
+        }
+    }
+
+    pub fn content(self) -> Result<Content, DeliverableError> {
+        let (encoding, bytes) = match self {
+            Deliverable::Text(text) => (Encoding::Text, text.into_bytes()),
+            Deliverable::Bytes(bytes) => (Encoding::Bytes, bytes),
+            Deliverable::Json(value) => {
+                let canonical = serde_json_canonicalizer::to_vec(&value);
+                (
+                    Encoding::Json,
+                    canonical.map_err(|error| DeliverableError::NotCanonical(error.to_string()))?,
+                )
+            }
+        };
+        if bytes.len() > DELIVERABLE_BYTES_MAX {
+            return Err(DeliverableError::TooLarge);
+        }
+        Ok(Content { digest: Digest::of(&bytes), encoding, bytes })
+    }
+}
+
+impl Content {
+    /// What was delivered. Bytes that no longer read as what they were are shown as bytes.
+    pub fn deliverable(&self) -> Deliverable {
+        let bytes = || Deliverable::Bytes(self.bytes.clone());
+        match self.encoding {
+            Encoding::Bytes => bytes(),
+            Encoding::Text => {
+                String::from_utf8(self.bytes.clone()).map_or_else(|_| bytes(), Deliverable::Text)
+            }
+            Encoding::Json => serde_json::from_slice(&self.bytes).map_or_else(|_| bytes(), Deliverable::Json),
+        }
+    }
+}
+
+/// A SHA-256, written in lower-case hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    pub fn of(bytes: &[u8]) -> Digest {
+        Digest(Sha256::digest(bytes).into())
+    }
+
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// From its 32 bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Digest> {
+        bytes.try_into().ok().map(Digest)
+    }
+
+    /// From hexadecimal, with or without `sha256:` before it.
+    pub fn parse(text: &str) -> Option<Digest> {
+        let hex = text.trim();
+        let hex = hex.strip_prefix("sha256:").unwrap_or(hex);
+        if hex.len() != 64 {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks(2)) {
+            let pair = std::str::from_utf8(pair).ok()?;
+            *byte = u8::from_str_radix(pair, 16).ok()?;
+        }
+        Some(Digest(bytes))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Digest::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not a SHA-256 digest")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn digest(deliverable: Deliverable) -> String {
+        deliverable.content().unwrap().digest.to_string()
+    }
+
+    #[test]
+    fn digests_are_those_of_the_bytes_or_of_the_canonical_value() {
+        let of = |text: &str| Digest::of(text.as_bytes()).to_string();
+        assert_eq!(of("draft"), "7743ce348d9284d677a185f33295b92266cc435a5b5f775029b300066d26693a");
+        assert_eq!(digest(Deliverable::Text("draft".into())), of("draft"));
+        assert_eq!(digest(Deliverable::from_json(json!("draft"))), of("draft"));
+        assert_eq!(
+            digest(Deliverable::from_json(json!({"b": 1, "a": [1.0, "ü"]}))),
+            of(r#"{"a":[1,"ü"],"b":1}"#)
+        );
+        assert_eq!(digest(Deliverable::from_typed(r#" { "b":1, "a":2 } "#.into())), of(r#"{"a":2,"b":1}"#));
+        assert_eq!(digest(Deliverable::from_typed("42".into())), of("42"));
+        assert_eq!(digest(Deliverable::from_typed("{not json".into())), of("{not json"));
+        assert_eq!(digest(Deliverable::from_bytes(vec![0xff, 0])), Digest::of(&[0xff, 0]).to_string());
+    }
+
+    #[test]
+    fn content_reads_back_as_what_it_was() {
+        for deliverable in [
+            Deliverable::Text("ü".into()),
+            Deliverable::Bytes(vec![0xff]),
+            Deliverable::Json(json!({"a": null})),
+        ] {
+            assert_eq!(deliverable.clone().content().unwrap().deliverable(), deliverable);
+        }
+    }
+
+    #[test]
+    fn a_digest_is_read_with_and_without_its_name() {
+        let digest = Digest::of(b"x");
+        for (text, expected) in [
+            (digest.to_string(), Some(digest)),
+            (format!("sha256:{digest}"), Some(digest)),
+            (digest.to_string().to_uppercase(), Some(digest)),
+            ("abc".into(), None),
+            ("zz".repeat(32), None),
+            ("ü".repeat(32), None),
+        ] {
+            assert_eq!(Digest::parse(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn too_large_is_refused() {
+        let bytes = vec![0; DELIVERABLE_BYTES_MAX + 1];
+        assert_eq!(Deliverable::Bytes(bytes).content(), Err(DeliverableError::TooLarge));
+    }
+}

@@ -1,0 +1,46 @@
+//! Who may do what: one matrix, asked by every method.
+
+use checkrein_core::principal::{Principal, Role};
+
+use crate::EngineError;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    Read,
+    AskForCheckpoint,
+    GiveVerdict,
+    Withdraw,
+    ManageTokens,
+}
+
+impl Act {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Act::Read => "read checkpoints, runs and events",
+            Act::AskForCheckpoint => "ask for a checkpoint",
+            Act::GiveVerdict => "give a verdict",
+            Act::Withdraw => "withdraw a checkpoint",
+            Act::ManageTokens => "make and revoke tokens",
+        }
+    }
+}
+
+/// The least role that may do each act. Nothing an agent is given can give a verdict.
+pub static MATRIX: &[(Act, Role)] = &[
+    (Act::Read, Role::Viewer),
+    (Act::AskForCheckpoint, Role::Agent),
+    (Act::GiveVerdict, Role::Reviewer),
+    (Act::Withdraw, Role::Reviewer),
+    (Act::ManageTokens, Role::Admin),
+];
+
+pub fn allowed(role: Role, act: Act) -> bool {
+    MATRIX.iter().any(|(known, least)| *known == act && role >= *least)
+}
+
+pub(crate) fn require(principal: &Principal, act: Act) -> Result<(), EngineError> {
+    if allowed(principal.role, act) {
+        return Ok(());
+    }
+    Err(EngineError::Forbidden { name: principal.name.clone(), role: principal.role, act })
+}

@@ -1,0 +1,246 @@
+//! Checkpoints: ask, look, decide, wait.
+
+use std::time::Duration;
+
+use checkrein_core::boundary::Boundary;
+use checkrein_core::checkpoint::{
+    Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Resolved, Verdict,
+};
+use checkrein_core::config::{Reviewer, Subject};
+use checkrein_core::decision::{Outcome, Situation, decide};
+use checkrein_core::deliverable::{Content, Deliverable, Digest};
+use checkrein_core::event::Event;
+use checkrein_core::policy::Scope;
+use checkrein_core::principal::Principal;
+use checkrein_store::{CheckpointFilter, Commit, CommitError, Page, StoredCheckpoint, Version};
+use uuid::Uuid;
+
+use crate::authority::{Act, require};
+use crate::{Engine, EngineError};
+
+/// What a worker asks about.
+#[derive(Clone, Debug)]
+pub struct NewCheckpoint {
+    /// A key of the worker's own: with it a restarted worker gets the answer it already had.
+    pub id: Option<String>,
+    pub worker: String,
+    pub phase: String,
+    pub kind: String,
+    pub deliverable: Deliverable,
+}
+
+/// A person's answer to one or several checkpoints.
+#[derive(Clone, Debug)]
+pub struct VerdictRequest {
+    pub verdict: Verdict,
+    pub reason: Option<String>,
+    pub digest: Option<Digest>,
+}
+
+/// A checkpoint with what it asks about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckpointView {
+    pub checkpoint: Checkpoint,
+    pub content: Option<Content>,
+}
+
+impl Engine {
+    /// Asks the worker's policy, and records a hold or that none was required.
+    pub async fn create_checkpoint(
+        &self,
+        by: &Principal,
+        new: NewCheckpoint,
+    ) -> Result<Checkpoint, EngineError> {
+        require(by, Act::AskForCheckpoint)?;
+        for (name, text) in [("worker", &new.worker), ("type", &new.kind)] {
+            if text.trim().is_empty() {
+                return Err(EngineError::Empty(name));
+            }
+        }
+        let id = match new.id {
+            Some(id) => CheckpointId::new(id)?,
+            None => CheckpointId::new(Uuid::now_v7().to_string())?,
+        };
+        let content = new.deliverable.content()?;
+        let resolution = self.settings.resolve(Scope::Worker, Subject::Worker(&new.worker), &[])?;
+        let boundary =
+            Boundary { kind: new.kind.clone().into(), phase: Some(new.phase.clone()), ..Boundary::default() };
+        let decision = decide(&resolution.policy, &Situation::at(&boundary));
+        let now = self.now();
+        let held = Checkpoint {
+            id,
+            worker: new.worker,
+            phase: new.phase,
+            kind: new.kind,
+            status: CheckpointStatus::Pending,
+            digest: content.digest,
+            round: 1,
+            created_at: now,
+            resolved_at: None,
+            reason: None,
+            resolved_by: None,
+        };
+        let (checkpoint, events) = match (decision.outcome, self.settings.reviewer(&held.worker)) {
+            (Outcome::Proceed, _) => {
+                let recorded =
+                    Checkpoint { status: CheckpointStatus::NotRequired, resolved_at: Some(now), ..held };
+                let created = Event::created(&recorded);
+                (recorded, vec![created])
+            }
+            (_, Reviewer::Pending) => {
+                let created = Event::created(&held);
+                (held, vec![created])
+            }
+            // Recorded like any other verdict, under a name that says that nobody looked (C11).
+            (_, Reviewer::AutoApprove) => {
+                let approved = Checkpoint {
+                    status: CheckpointStatus::Approved,
+                    resolved_at: Some(now),
+                    reason: Some("approved automatically".to_owned()),
+                    resolved_by: Some(Reviewer::AutoApprove.name().to_owned()),
+                    ..held.clone()
+                };
+                let events = vec![Event::created(&held), Event::resolved(&approved)];
+                (approved, events)
+            }
+        };
+        let commit = Commit {
+            expected: Version(0),
+            checkpoint: checkpoint.clone(),
+            events,
+            at: now,
+            content: Some(content),
+        };
+        match self.store.commit(commit).await {
+            Ok(()) => Ok(checkpoint),
+            // The id is taken: by the same submission, whose answer counts, or by another one.
+            Err(CommitError::Conflict) => {
+                let there = self.load(checkpoint.id.as_str()).await?.checkpoint;
+                if there.same_submission(&checkpoint) {
+                    Ok(there)
+                } else {
+                    Err(EngineError::OtherContent(there.id))
+                }
+            }
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// Gives a verdict; the checkpoint as it is afterwards.
+    pub async fn give_verdict(
+        &self,
+        by: &Principal,
+        id: &str,
+        request: &VerdictRequest,
+    ) -> Result<Checkpoint, EngineError> {
+        require(by, Act::GiveVerdict)?;
+        self.resolve(id, |checkpoint| {
+            checkpoint.resolve(&GivenVerdict {
+                verdict: request.verdict,
+                reason: request.reason.clone().filter(|reason| !reason.trim().is_empty()),
+                by: by.name.clone(),
+                digest: request.digest,
+                // A clock that was set back must not answer before the question.
+                at: self.now().max(checkpoint.created_at),
+            })
+        })
+        .await
+    }
+
+    /// Takes a checkpoint back because what it belonged to is gone.
+    pub async fn withdraw_checkpoint(
+        &self,
+        by: &Principal,
+        id: &str,
+        reason: Option<String>,
+    ) -> Result<Checkpoint, EngineError> {
+        require(by, Act::Withdraw)?;
+        self.resolve(id, |checkpoint| {
+            checkpoint.withdraw(reason.clone(), by.name.clone(), self.now().max(checkpoint.created_at))
+        })
+        .await
+    }
+
+    pub async fn checkpoint(&self, by: &Principal, id: &str) -> Result<CheckpointView, EngineError> {
+        require(by, Act::Read)?;
+        let checkpoint = self.load(id).await?.checkpoint;
+        self.view(checkpoint).await
+    }
+
+    /// In creation order (C7).
+    pub async fn checkpoints(
+        &self,
+        by: &Principal,
+        filter: &CheckpointFilter,
+        after: i64,
+        limit: usize,
+    ) -> Result<Page<StoredCheckpoint>, EngineError> {
+        require(by, Act::Read)?;
+        Ok(self.store.checkpoints(filter, after, limit).await?)
+    }
+
+    /// Waits until the checkpoint is decided, or `at_most`; what it is then, perhaps still pending.
+    pub async fn wait_for_checkpoint(
+        &self,
+        by: &Principal,
+        id: &str,
+        at_most: Option<Duration>,
+    ) -> Result<CheckpointView, EngineError> {
+        require(by, Act::Read)?;
+        let mut changes = self.store.changes()?;
+        let decided = async {
+            loop {
+                changes.borrow_and_update();
+                let checkpoint = self.load(id).await?.checkpoint;
+                if checkpoint.status != CheckpointStatus::Pending {
+                    return Ok(checkpoint);
+                }
+                if changes.changed().await.is_err() {
+                    return Err(EngineError::Store(checkrein_store::StoreError::Closed));
+                }
+            }
+        };
+        let checkpoint = match at_most {
+            None => decided.await?,
+            Some(at_most) => match tokio::time::timeout(at_most, decided).await {
+                Ok(decided) => decided?,
+                Err(_) => self.load(id).await?.checkpoint,
+            },
+        };
+        self.view(checkpoint).await
+    }
+
+    /// Load, let the core decide, commit against the version it was decided on; again on a conflict.
+    async fn resolve(
+        &self,
+        id: &str,
+        settle: impl Fn(&Checkpoint) -> Result<Resolved, checkrein_core::checkpoint::Refusal>,
+    ) -> Result<Checkpoint, EngineError> {
+        loop {
+            let StoredCheckpoint { checkpoint, version, .. } = self.load(id).await?;
+            let next = match settle(&checkpoint)? {
+                Resolved::Already => return Ok(checkpoint),
+                Resolved::Now(next) => *next,
+            };
+            let at = next.resolved_at.unwrap_or_else(|| self.now());
+            let events = vec![Event::resolved(&next)];
+            let commit = Commit { expected: version, checkpoint: next.clone(), events, at, content: None };
+            match self.store.commit(commit).await {
+                Ok(()) => return Ok(next),
+                Err(CommitError::Conflict) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+    }
+
+    async fn load(&self, id: &str) -> Result<StoredCheckpoint, EngineError> {
+        let none = || EngineError::NoCheckpoint(id.to_owned());
+        let id = CheckpointId::new(id).map_err(|_| none())?;
+        self.store.checkpoint(&id).await?.ok_or_else(none)
+    }
+
+    async fn view(&self, checkpoint: Checkpoint) -> Result<CheckpointView, EngineError> {
+        let content = self.store.content(&checkpoint.digest).await?;
+        Ok(CheckpointView { checkpoint, content })
+    }
+}

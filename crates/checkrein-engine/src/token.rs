@@ -1,0 +1,71 @@
+//! Tokens: how a program proves who it acts for. Only their hashes are stored.
+
+use checkrein_core::deliverable::Digest;
+use checkrein_core::principal::{Principal, PrincipalKind, Role};
+use checkrein_store::TokenRow;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::authority::{Act, require};
+use crate::{Engine, EngineError};
+
+#[derive(Clone, Debug)]
+pub struct NewToken {
+    pub name: String,
+    pub kind: PrincipalKind,
+    pub role: Role,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A token that was just made. The secret is shown once and never again.
+#[derive(Clone, Debug)]
+pub struct Token {
+    pub row: TokenRow,
+    pub secret: String,
+}
+
+const PREFIX: &str = "chk_";
+
+impl Engine {
+    pub async fn create_token(&self, by: &Principal, new: NewToken) -> Result<Token, EngineError> {
+        require(by, Act::ManageTokens)?;
+        if new.name.trim().is_empty() {
+            return Err(EngineError::Empty("name"));
+        }
+        // Two random UUIDs carry 244 random bits.
+        let secret = format!("{PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        let row = TokenRow {
+            id: Uuid::new_v4().simple().to_string().chars().take(12).collect(),
+            principal: Principal { name: new.name, kind: new.kind, role: new.role },
+            created_at: self.now(),
+            expires_at: new.expires_at,
+            revoked_at: None,
+        };
+        self.store.add_token(row.clone(), Digest::of(secret.as_bytes())).await?;
+        Ok(Token { row, secret })
+    }
+
+    pub async fn tokens(&self, by: &Principal) -> Result<Vec<TokenRow>, EngineError> {
+        require(by, Act::ManageTokens)?;
+        Ok(self.store.tokens().await?)
+    }
+
+    pub async fn revoke_token(&self, by: &Principal, id: &str) -> Result<(), EngineError> {
+        require(by, Act::ManageTokens)?;
+        let found = self.store.revoke_token(id.to_owned(), self.now()).await?;
+        if found { Ok(()) } else { Err(EngineError::NoToken(id.to_owned())) }
+    }
+
+    /// Who a secret belongs to.
+    pub async fn authenticate(&self, secret: &str) -> Result<Principal, EngineError> {
+        let found = self.store.token(&Digest::of(secret.trim().as_bytes())).await?;
+        let row = found.ok_or(EngineError::BadToken("nobody knows it"))?;
+        if row.revoked_at.is_some() {
+            return Err(EngineError::BadToken("it was revoked"));
+        }
+        if row.expires_at.is_some_and(|expires| expires <= self.now()) {
+            return Err(EngineError::BadToken("it has expired"));
+        }
+        Ok(row.principal)
+    }
+}

@@ -1,0 +1,147 @@
+//! Checkpoints as rows.
+
+use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
+use checkrein_core::deliverable::Digest;
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::{Commit, CommitError, StoreError, Version};
+
+/// A checkpoint and the version it was loaded at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredCheckpoint {
+    pub checkpoint: Checkpoint,
+    pub version: Version,
+    /// Its place in creation order.
+    pub number: i64,
+}
+
+/// Which checkpoints to list; everything by default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CheckpointFilter {
+    pub status: Option<CheckpointStatus>,
+    pub worker: Option<String>,
+    pub phase: Option<String>,
+    pub kind: Option<String>,
+}
+
+/// Part of a list, and where the next part begins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    /// Pass it as `after`; none when this was the last part.
+    pub next: Option<i64>,
+}
+
+const COLUMNS: &str = "number, id, version, worker, phase, type, status, round, digest, created_ms, resolved_ms, \
+                       reason, resolved_by";
+
+/// Writes the state of a commit, if the stream is at the version it was decided on.
+pub(crate) fn put(connection: &Connection, commit: &Commit) -> Result<(), CommitError> {
+    let c = &commit.checkpoint;
+    let version = (commit.expected.0 + commit.events.len() as u64).cast_signed();
+    let resolved_ms = c.resolved_at.map(Timestamp::as_millisecond);
+    let changed = if commit.expected == Version(0) {
+        connection
+            .prepare_cached(
+                "INSERT INTO checkpoints (id, version, worker, phase, type, status, round, digest, created_ms,
+                                          resolved_ms, reason, resolved_by)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![
+                c.id.as_str(),
+                version,
+                c.worker,
+                c.phase,
+                c.kind,
+                c.status.name(),
+                c.round,
+                c.digest.as_bytes(),
+                c.created_at.as_millisecond(),
+                resolved_ms,
+                c.reason,
+                c.resolved_by,
+            ])?
+    } else {
+        connection
+            .prepare_cached(
+                "UPDATE checkpoints SET version = ?3, status = ?4, digest = ?5, resolved_ms = ?6, reason = ?7,
+                                        resolved_by = ?8
+                 WHERE id = ?1 AND version = ?2",
+            )?
+            .execute(params![
+                c.id.as_str(),
+                commit.expected.0.cast_signed(),
+                version,
+                c.status.name(),
+                c.digest.as_bytes(),
+                resolved_ms,
+                c.reason,
+                c.resolved_by,
+            ])?
+    };
+    if changed == 1 { Ok(()) } else { Err(CommitError::Conflict) }
+}
+
+pub(crate) fn get(connection: &Connection, id: &str) -> Result<Option<StoredCheckpoint>, StoreError> {
+    let row = connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM checkpoints WHERE id = ?1"))?
+        .query_row(params![id], |row| Ok(read(row)))
+        .optional()?;
+    row.transpose()
+}
+
+/// In creation order, after the checkpoint numbered `after`.
+pub(crate) fn list(
+    connection: &Connection,
+    filter: &CheckpointFilter,
+    after: i64,
+    limit: usize,
+) -> Result<Page<StoredCheckpoint>, StoreError> {
+    // The word stands in the statement so that the index of pending ones can be used.
+    let status = filter.status.map_or(String::new(), |status| format!("AND status = '{}'", status.name()));
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM checkpoints
+         WHERE number > ?1 {status} AND (?2 IS NULL OR worker = ?2) AND (?3 IS NULL OR phase = ?3)
+           AND (?4 IS NULL OR type = ?4)
+         ORDER BY number LIMIT ?5"
+    ))?;
+    let wanted = i64::try_from(limit).unwrap_or(i64::MAX - 1);
+    let rows = select.query_map(
+        params![after, filter.worker, filter.phase, filter.kind, wanted.saturating_add(1)],
+        |row| Ok(read(row)),
+    )?;
+    let mut items: Vec<StoredCheckpoint> = Vec::new();
+    for row in rows {
+        items.push(row??);
+    }
+    let more = items.len() > limit;
+    items.truncate(limit);
+    let next = if more { items.last().map(|item| item.number) } else { None };
+    Ok(Page { items, next })
+}
+
+fn read(row: &Row<'_>) -> Result<StoredCheckpoint, StoreError> {
+    let id: String = row.get(1)?;
+    let damaged = |what: &str| StoreError::Damaged { reason: format!("checkpoint `{id}` has a bad {what}") };
+    let time = |ms: i64| Timestamp::from_millisecond(ms).map_err(|_| damaged("time"));
+    let status: String = row.get(6)?;
+    let digest: Vec<u8> = row.get(8)?;
+    Ok(StoredCheckpoint {
+        number: row.get(0)?,
+        version: Version(row.get::<_, i64>(2)?.cast_unsigned()),
+        checkpoint: Checkpoint {
+            id: CheckpointId::new(id.clone()).map_err(|_| damaged("id"))?,
+            worker: row.get(3)?,
+            phase: row.get(4)?,
+            kind: row.get(5)?,
+            status: CheckpointStatus::parse(&status).ok_or_else(|| damaged("status"))?,
+            round: row.get(7)?,
+            digest: Digest::from_bytes(&digest).ok_or_else(|| damaged("digest"))?,
+            created_at: time(row.get(9)?)?,
+            resolved_at: row.get::<_, Option<i64>>(10)?.map(time).transpose()?,
+            reason: row.get(11)?,
+            resolved_by: row.get(12)?,
+        },
+    })
+}

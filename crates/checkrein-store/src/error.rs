@@ -1,0 +1,84 @@
+//! What can go wrong with a store, in words a person can act on.
+
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    #[error("the store `{}` cannot be opened: {reason}", path.display())]
+    Open { path: PathBuf, reason: String },
+    #[error("the store `{}` lies on a network file system ({kind}), where its log is not safe", path.display())]
+    NetworkFileSystem { path: PathBuf, kind: String },
+    #[error("the store `{}` was written by a newer Checkrein (schema {found}, this one knows {known})", path.display())]
+    TooNew { path: PathBuf, found: i64, known: i64 },
+    #[error("`{}` is not a Checkrein store", path.display())]
+    NotAStore { path: PathBuf },
+    #[error("the store is damaged: {reason}")]
+    Damaged { reason: String },
+    #[error("the disk is full; nothing was saved")]
+    DiskFull,
+    #[error("the store is read-only; nothing was saved")]
+    ReadOnly,
+    #[error("the store stayed locked by another process for too long; nothing was saved")]
+    Busy,
+    /// After a failed write nobody knows what the disk holds, so nothing more is written.
+    #[error(
+        "the disk reported a write error ({reason}); the store stopped, nothing since the last answer was saved"
+    )]
+    WriteFailed { reason: String },
+    #[error("the store is closed")]
+    Closed,
+    #[error("the store failed: {reason}")]
+    Other { reason: String },
+}
+
+impl StoreError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            StoreError::NetworkFileSystem { .. } => Some("put it on a local disk with `--store FILE`"),
+            StoreError::TooNew { .. } => Some("use the newer Checkrein"),
+            StoreError::NotAStore { .. } => Some("name another file with `--store FILE`"),
+            StoreError::Damaged { .. } => {
+                Some("bring back a backup with `checkrein store restore FILE`; the damaged file is kept")
+            }
+            StoreError::DiskFull => Some("free some space and do it again"),
+            StoreError::ReadOnly | StoreError::Open { .. } => {
+                Some("check who may write to the file and its directory")
+            }
+            StoreError::Busy => Some("look for a process that holds the store, and do it again"),
+            StoreError::WriteFailed { .. } => Some("check the disk, then start again"),
+            StoreError::Closed | StoreError::Other { .. } => None,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> StoreError {
+        use rusqlite::ErrorCode;
+        let reason = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::DiskFull,
+            Some(ErrorCode::ReadOnly) => StoreError::ReadOnly,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged { reason },
+            Some(ErrorCode::SystemIoFailure) => StoreError::WriteFailed { reason },
+            _ => StoreError::Other { reason },
+        }
+    }
+}
+
+/// Why a commit changed nothing.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CommitError {
+    /// Somebody else changed the stream: load it again.
+    #[error("the stream was changed meanwhile")]
+    Conflict,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<rusqlite::Error> for CommitError {
+    fn from(error: rusqlite::Error) -> CommitError {
+        CommitError::Store(error.into())
+    }
+}

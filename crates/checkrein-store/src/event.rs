@@ -1,0 +1,62 @@
+//! The log: events in the order they were committed.
+
+use checkrein_core::event::Event;
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+
+use crate::{Commit, StoreError};
+
+/// A place in the log. Positions follow commit order: a reader that goes on after one misses nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(pub i64);
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredEvent {
+    pub position: Position,
+    pub stream: String,
+    pub seq: u64,
+    pub at: Timestamp,
+    pub event: Event,
+}
+
+/// Appends the events of a commit behind its expected version.
+pub(crate) fn append(connection: &Connection, stream: &str, commit: &Commit) -> Result<(), StoreError> {
+    let mut insert =
+        connection.prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, ?2, ?3, ?4)")?;
+    for (seq, event) in (commit.expected.0 + 1..).zip(&commit.events) {
+        let body =
+            serde_json::to_string(event).map_err(|error| StoreError::Other { reason: error.to_string() })?;
+        insert.execute(params![stream, seq.cast_signed(), commit.at.as_millisecond(), body])?;
+    }
+    Ok(())
+}
+
+/// Events after `after`, of one stream or of all.
+pub(crate) fn after(
+    connection: &Connection,
+    after: Position,
+    stream: Option<&str>,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT position, stream, seq, at_ms, body FROM events
+         WHERE position > ?1 AND (?2 IS NULL OR stream = ?2) ORDER BY position LIMIT ?3",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = select.query_map(params![after.0, stream, limit], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?, row.get(3)?, row.get::<_, String>(4)?))
+    })?;
+    let mut events = Vec::new();
+    for row in rows {
+        let (position, stream, seq, at_ms, body): (i64, String, i64, i64, String) = row?;
+        let damaged = |reason: String| StoreError::Damaged { reason: format!("event {position}: {reason}") };
+        events.push(StoredEvent {
+            position: Position(position),
+            stream,
+            seq: seq.cast_unsigned(),
+            at: Timestamp::from_millisecond(at_ms).map_err(|error| damaged(error.to_string()))?,
+            event: serde_json::from_str(&body).map_err(|error| damaged(error.to_string()))?,
+        });
+    }
+    Ok(events)
+}

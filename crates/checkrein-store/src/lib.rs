@@ -1,0 +1,40 @@
+//! What Checkrein remembers.
+//!
+//! The interface is asynchronous and knows no SQL: a caller loads a state at a version, lets the core
+//! decide, and commits what came of it against that version. One enum of back ends is behind it.
+
+mod checkpoint;
+mod content;
+mod error;
+mod event;
+mod principal;
+mod sqlite;
+
+pub use checkpoint::{CheckpointFilter, Page, StoredCheckpoint};
+pub use error::{CommitError, StoreError};
+pub use event::{Position, StoredEvent};
+pub use principal::TokenRow;
+pub use sqlite::{Stats, Store};
+
+use checkrein_core::checkpoint::Checkpoint;
+use checkrein_core::deliverable::Content;
+use checkrein_core::event::Event;
+use jiff::Timestamp;
+
+/// How often a stream was changed; 0 is a stream that is not there yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u64);
+
+/// One change of one stream: everything in it is there afterwards, or nothing.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// The version the change was decided on; another one there is a conflict.
+    pub expected: Version,
+    /// The state after the change.
+    pub checkpoint: Checkpoint,
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    pub at: Timestamp,
+    /// Content the state refers to, where it may be new.
+    pub content: Option<Content>,
+}

@@ -1,0 +1,92 @@
+//! The tables, version by version. A released version is never edited, only followed by another.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::StoreError;
+
+/// "chkr": tells a store from any other SQLite file.
+pub(super) const APPLICATION_ID: i64 = 0x6368_6b72;
+
+const VERSIONS: &[&str] = &[
+    // 1: checkpoints, their events and contents, tokens
+    "CREATE TABLE events (
+        position INTEGER PRIMARY KEY AUTOINCREMENT,
+        stream   TEXT NOT NULL,
+        seq      INTEGER NOT NULL,
+        at_ms    INTEGER NOT NULL,
+        body     TEXT NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX events_of_stream ON events (stream, seq);
+
+    CREATE TABLE checkpoints (
+        number      INTEGER PRIMARY KEY AUTOINCREMENT,
+        id          TEXT NOT NULL UNIQUE,
+        version     INTEGER NOT NULL,
+        worker      TEXT NOT NULL,
+        phase       TEXT NOT NULL,
+        type        TEXT NOT NULL,
+        status      TEXT NOT NULL,
+        round       INTEGER NOT NULL,
+        digest      BLOB NOT NULL,
+        created_ms  INTEGER NOT NULL,
+        resolved_ms INTEGER,
+        reason      TEXT,
+        resolved_by TEXT
+    ) STRICT;
+    CREATE INDEX checkpoints_pending ON checkpoints (number) WHERE status = 'pending';
+    CREATE INDEX checkpoints_of_content ON checkpoints (digest);
+
+    CREATE TABLE contents (
+        digest   BLOB PRIMARY KEY,
+        encoding INTEGER NOT NULL,
+        bytes    BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE tokens (
+        id         TEXT PRIMARY KEY,
+        secret     BLOB NOT NULL UNIQUE,
+        name       TEXT NOT NULL,
+        kind       TEXT NOT NULL,
+        role       TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        expires_ms INTEGER,
+        revoked_ms INTEGER
+    ) STRICT;",
+];
+
+pub(super) fn known_version() -> i64 {
+    i64::try_from(VERSIONS.len()).unwrap_or(i64::MAX)
+}
+
+/// Brings the tables to the version this program knows; a newer store is refused untouched.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let pragma = |connection: &Connection, name: &str| -> Result<i64, rusqlite::Error> {
+        connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
+    };
+    if pragma(connection, "user_version")? == known_version()
+        && pragma(connection, "application_id")? == APPLICATION_ID
+    {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let found = pragma(&transaction, "user_version")?;
+    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables > 0 && pragma(&transaction, "application_id")? != APPLICATION_ID {
+        return Err(StoreError::NotAStore { path: path.to_owned() });
+    }
+    if found > known_version() {
+        return Err(StoreError::TooNew { path: path.to_owned(), found, known: known_version() });
+    }
+    let done = usize::try_from(found).unwrap_or(0);
+    for statements in VERSIONS.iter().skip(done) {
+        transaction.execute_batch(statements)?;
+    }
+    transaction.execute_batch(&format!(
+        "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {};",
+        known_version()
+    ))?;
+    transaction.commit()?;
+    Ok(())
+}

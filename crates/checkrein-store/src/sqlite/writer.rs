@@ -1,0 +1,141 @@
+//! One thread writes. Commands that wait at the same time share one commit, each in a savepoint of
+//! its own, and are answered only when the disk has them.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use rusqlite::Connection;
+use tokio::sync::{oneshot, watch};
+
+use crate::StoreError;
+
+/// So many commands share one commit at most.
+const BATCH_MAX: usize = 256;
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    commands: Option<Sender<Box<dyn Command>>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Writer {
+    /// `committed` counts the commits of this process.
+    pub fn start(connection: Connection, committed: watch::Sender<u64>) -> Result<Writer, StoreError> {
+        let (sender, commands) = channel();
+        let thread = thread::Builder::new()
+            .name("checkrein-store".to_owned())
+            .spawn(move || write(&connection, &commands, &committed))
+            .map_err(|error| StoreError::Other { reason: error.to_string() })?;
+        Ok(Writer { commands: Some(sender), thread: Some(thread) })
+    }
+
+    /// Runs `work` on the writing thread and answers when its effect is on disk. An error rolls back
+    /// this command alone.
+    pub async fn run<T, E>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (reply, replied) = oneshot::channel();
+        let command = Box::new(Work { work: Some(work), result: None, reply });
+        let sent = self.commands.as_ref().is_some_and(|commands| commands.send(command).is_ok());
+        if !sent {
+            return Err(StoreError::Closed.into());
+        }
+        replied.await.unwrap_or_else(|_| Err(StoreError::Closed.into()))
+    }
+}
+
+/// Waits until what was accepted is done.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.commands = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+trait Command: Send {
+    /// Does the work; whether it is to be kept.
+    fn run(&mut self, connection: &Connection) -> bool;
+    /// Tells whoever asked, once it is known what became of the commit.
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+struct Work<T, E, F> {
+    work: Option<F>,
+    result: Option<Result<T, E>>,
+    reply: oneshot::Sender<Result<T, E>>,
+}
+
+impl<T, E, F> Command for Work<T, E, F>
+where
+    T: Send,
+    E: From<StoreError> + Send,
+    F: FnOnce(&Connection) -> Result<T, E> + Send,
+{
+    fn run(&mut self, connection: &Connection) -> bool {
+        self.result = self.work.take().map(|work| work(connection));
+        matches!(self.result, Some(Ok(_)))
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+        let outcome = match (self.result, committed) {
+            (Some(Err(error)), _) => Err(error),
+            (_, Err(error)) => Err(error.into()),
+            (Some(done), Ok(())) => done,
+            (None, Ok(())) => Err(StoreError::Closed.into()),
+        };
+        // Whoever asked may have gone; what is saved is saved.
+        let _ = self.reply.send(outcome);
+    }
+}
+
+fn write(connection: &Connection, commands: &Receiver<Box<dyn Command>>, committed: &watch::Sender<u64>) {
+    let mut stopped: Option<StoreError> = None;
+    while let Ok(first) = commands.recv() {
+        let mut batch: Vec<Box<dyn Command>> = vec![first];
+        batch.extend(commands.try_iter().take(BATCH_MAX - 1));
+        let outcome = match &stopped {
+            Some(error) => Err(error.clone()),
+            None => commit(connection, &mut batch),
+        };
+        match &outcome {
+            Ok(()) => committed.send_modify(|count| *count += 1),
+            // INVARIANT: after a failed write nothing more is acknowledged; what the disk holds is
+            // known again only when the store is opened anew.
+            Err(error @ StoreError::WriteFailed { .. }) => stopped = Some(error.clone()),
+            Err(_) => {}
+        }
+        for command in batch {
+            command.answer(outcome.clone());
+        }
+    }
+}
+
+/// Runs a batch in one transaction.
+fn commit(connection: &Connection, batch: &mut [Box<dyn Command>]) -> Result<(), StoreError> {
+    let execute = |statement: &str| -> Result<(), StoreError> {
+        connection.prepare_cached(statement)?.execute([])?;
+        Ok(())
+    };
+    execute("BEGIN IMMEDIATE")?;
+    let kept = (|| {
+        for command in batch {
+            execute("SAVEPOINT command")?;
+            if !command.run(connection) {
+                execute("ROLLBACK TO command")?;
+            }
+            execute("RELEASE command")?;
+        }
+        execute("COMMIT")
+    })();
+    if kept.is_err() {
+        let _ = execute("ROLLBACK");
+    }
+    kept
+}
