@@ -364,7 +364,7 @@ fn policies_in_variables() {
             (r#"{"warning_tolerance": "high"}"#, "- <default> high/none <CHECKREIN_WORKFLOW_AUTONOMY>"),
             (
                 r#""guarded""#,
-                "guarded <CHECKREIN_WORKFLOW_AUTONOMY> low/none <level `guarded` (CHECKREIN_WORKFLOW_AUTONOMY:1)>",
+                "guarded <CHECKREIN_WORKFLOW_AUTONOMY> low/none <level `guarded` (CHECKREIN_WORKFLOW_AUTONOMY)>",
             ),
             ("null", "- <default> low/none <default>"),
             ("   ", "- <default> low/none <default>"),
@@ -388,7 +388,7 @@ fn policies_in_variables() {
             ("guided", "guided <CHECKREIN_JOB_AUTONOMY> high/high <level `guided` (CHECKREIN_JOB_AUTONOMY)>"),
             (
                 r#"{"level": "guided", "error_tolerance": "low"}"#,
-                "guided <CHECKREIN_JOB_AUTONOMY> high/low <level `guided` (CHECKREIN_JOB_AUTONOMY:1)>",
+                "guided <CHECKREIN_JOB_AUTONOMY> high/low <level `guided` (CHECKREIN_JOB_AUTONOMY)>",
             ),
             (
                 "manual",
