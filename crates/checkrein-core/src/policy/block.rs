@@ -84,8 +84,27 @@ impl TryFrom<i64> for AtLeastOne {
 pub struct BudgetBlock {
     pub tokens: Setting<u64>,
     /// In the currency the agent reports.
-    pub cost: Setting<f64>,
+    pub cost: Setting<Cost>,
     pub time: Setting<Written>,
+}
+
+/// An amount from 0 up.
+// A budget that is infinite or no number would never hold, and a stored policy could not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "f64")]
+#[schemars(extend("minimum" = 0))]
+pub struct Cost(pub f64);
+
+impl TryFrom<f64> for Cost {
+    type Error = String;
+
+    fn try_from(amount: f64) -> Result<Cost, String> {
+        if amount.is_finite() && amount >= 0.0 {
+            Ok(Cost(amount))
+        } else {
+            Err(format!("must be a number from 0 up, found `{amount}`"))
+        }
+    }
 }
 
 /// What one phase may see differently.

@@ -649,6 +649,19 @@ fn null_forgets_weaker_layers() {
                 &[(Definition, "{budget: {tokens: 5, cost: 1.5, time: 10m}}"), (Start, "{budget: null}")],
                 "default, cleared by start:1 budget.tokens=- budget.cost=- budget.time=-",
             ),
+            (
+                &[(Start, "{budget: {cost: .nan}}")],
+                "refused: start:1:17: budget.cost: must be a number from 0 up, found `NaN`",
+            ),
+            (
+                &[(Start, "{budget: {cost: .inf}}")],
+                "refused: start:1:17: budget.cost: must be a number from 0 up, found `inf`",
+            ),
+            (
+                &[(Start, "{budget: {cost: -0.5}}")],
+                "refused: start:1:17: budget.cost: must be a number from 0 up, found `-0.5`",
+            ),
+            (&[(Start, "{budget: {cost: 3}}")], "start:1 budget.cost=3"),
             // a level goes with everything it brought, and with nothing else
             (
                 &[(Definition, "autonomous"), (Start, "{level: null}")],
