@@ -4,8 +4,10 @@
 use std::fs::File;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rustix::fs::{FlockOperation, flock};
 use tokio::sync::{oneshot, watch};
 
 use crate::StoreError;
@@ -130,20 +132,32 @@ fn write(
     }
 }
 
-/// A turn at the store among processes. SQLite's own lock keeps them apart; but it is waited for by
-/// sleeping and trying again, while the kernel wakes the next in line.
+/// A turn at the store among processes. SQLite's own lock keeps them apart, but is waited for in
+/// sleeps of up to 100 ms; a turn changes hands within a fraction of one.
+///
+/// It is only a courtesy: whoever holds it too long (a stopped process) is passed by, and SQLite's
+/// lock then says what is to be said.
 struct Turn<'q>(&'q File);
 
 impl Turn<'_> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+
     fn take(queue: &File) -> Turn<'_> {
-        let _ = rustix::fs::flock(queue, rustix::fs::FlockOperation::LockExclusive);
+        let begun = Instant::now();
+        let mut nap = Duration::from_micros(100);
+        while flock(queue, FlockOperation::NonBlockingLockExclusive).is_err()
+            && begun.elapsed() < Turn::PATIENCE
+        {
+            thread::sleep(nap);
+            nap = (nap * 2).min(Duration::from_millis(2));
+        }
         Turn(queue)
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let _ = rustix::fs::flock(self.0, rustix::fs::FlockOperation::Unlock);
+        let _ = flock(self.0, FlockOperation::Unlock);
     }
 }
 
