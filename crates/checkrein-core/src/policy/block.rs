@@ -110,15 +110,6 @@ impl Block {
             TextOr::Long(block) => block,
         }
     }
-
-    /// Null forgets what weaker layers said; where the block names a level, the level speaks instead.
-    pub(super) fn leave_to_level(&mut self) {
-        self.check_in_frequency.leave();
-        self.hold_at.leave();
-        self.warning_tolerance.leave();
-        self.error_tolerance.leave();
-        self.ask.leave();
-    }
 }
 
 impl OverrideBlock {
@@ -127,14 +118,5 @@ impl OverrideBlock {
             TextOr::Text(level) => OverrideBlock { level: Setting::Set(level), ..OverrideBlock::default() },
             TextOr::Long(block) => block,
         }
-    }
-
-    /// As in [`Block::leave_to_level`].
-    pub(super) fn leave_to_level(&mut self) {
-        self.check_in_frequency.leave();
-        self.hold_at.leave();
-        self.warning_tolerance.leave();
-        self.error_tolerance.leave();
-        self.ask.leave();
     }
 }

@@ -1,5 +1,7 @@
 //! What holds for every layer on top of any others.
 
+use std::sync::Arc;
+
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -7,8 +9,8 @@ use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::document::{Format, decode};
-use crate::policy::Autonomy;
+use crate::document::{Document, Format, Gravity, decode};
+use crate::policy::{Autonomy, Level};
 
 const WORDS: &[&str] = &["none", "low", "medium", "high", "huge"];
 const FREQUENCIES: &[&str] = &["per-step", "per-phase", "end-only", "weekly"];

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::document::{Format, decode};
-use crate::policy::{Ask, Autonomy, OnLimit, OnTimeout, PhaseOverride, Shown, migrate};
+use crate::document::{Document, Format, Gravity, decode};
+use crate::policy::{Ask, Autonomy, OnLimit, OnTimeout, PhaseOverride, Said, Shown, Trigger, migrate};
 use LayerRank::{Change, Definition, Environment, ProjectConfig, Start, UserConfig};
 use Scope::{Job, Worker, Workflow};
 
@@ -170,7 +170,8 @@ fn built_in_defaults_name_their_source() {
         let level = resolution.policy.level.clone();
         for field in ALL_FIELDS {
             let source = &resolution.sources[*field];
-            let expected = if LEVEL_FIELDS.contains(field) { level.clone() } else { None };
+            let governed = Field::ALL.iter().any(|own| own.name() == *field);
+            let expected = if governed { level.clone() } else { None };
             assert_eq!((source.rank, &source.level), (LayerRank::BuiltIn, &expected), "{scope} {field}");
         }
     }
