@@ -304,7 +304,7 @@ fn migrate_rewrites_the_level_and_nothing_else() {
     assert_snapshot!(place.run(&["policy", "migrate", "flow.yaml"]).seen(), @r"
     -- stderr
     flow.yaml:4: level `dry-run` is now check_in_frequency: per-step, warning_tolerance: none, error_tolerance: none
-      note: `dry-run` never prevented writes here; steps run for real
+      note: it does not prevent writes, steps run for real
     -- exit 0
     ");
     assert_eq!(place.read("flow.yaml"), printed.stdout);

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use block::{Autonomy, Block, BudgetBlock, LimitsBlock, OverrideBlock};
 pub use example::{Example, ExampleFailure};
 pub use layer::{Layer, LayerRank, Origin, Resolution, Source, Tested};
-pub use level::{Holds, LEVELS, Level};
+pub use level::{Holds, LEVELS, Level, Role};
 pub use migrate::{Change, Migration, migrate};
 pub use said::{Said, Word};
 pub(crate) use setting::TEXT_OR;
@@ -243,17 +243,12 @@ impl Policy {
                 policy.limits.max_total_errors = Some(20);
                 policy.ask = Ask::WhenFindings;
             }
-            Scope::Worker => {
-                policy.level = Some("semi_supervised".to_owned());
-                policy.checkpoint_types = CHECKPOINT_TYPES.map(str::to_owned).to_vec();
-                policy.hold_at = checkpoint_triggers(&policy.checkpoint_types);
-            }
-            Scope::Job => {
-                policy.level = Some("partial".to_owned());
-                if let Some(Level { holds: Holds::At(triggers), .. }) = Level::find(scope, "partial") {
-                    policy.hold_at = triggers.to_vec();
-                }
-            }
+            Scope::Worker => policy.checkpoint_types = CHECKPOINT_TYPES.map(str::to_owned).to_vec(),
+            Scope::Job => {}
+        }
+        if let Some(level) = Level::with_role(scope, Role::Default) {
+            policy.level = Some(level.name.to_owned());
+            policy.take_all(level.says(&policy.checkpoint_types));
         }
         policy
     }

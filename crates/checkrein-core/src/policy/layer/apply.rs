@@ -4,7 +4,7 @@ use super::governed::{Governed, Place};
 use super::{Layer, Resolution, Source};
 use crate::document::{Gravity, Problem};
 use crate::policy::block::{Block, BudgetBlock, LimitsBlock, OverrideBlock};
-use crate::policy::{Policy, Scope, Setting, Trigger, checkpoint_triggers};
+use crate::policy::{Holds, Level, Policy, Scope, Setting, Trigger, checkpoint_triggers};
 
 pub(super) struct Applying<'r> {
     pub(super) to: &'r mut Resolution,
@@ -35,7 +35,7 @@ impl Applying<'_> {
             Setting::Clear => {
                 self.to.policy.checkpoint_types = Policy::builtin(scope).checkpoint_types;
                 self.cleared(field, &[field]);
-                self.to.policy.level.as_deref() == Some("semi_supervised")
+                matches!(self.holds(), Some(Holds::CheckpointTypes))
             }
             Setting::Set(_) if scope != Scope::Worker => {
                 let message = format!("`checkpoint_types` is for workers and does nothing in a {scope}");
@@ -45,10 +45,16 @@ impl Applying<'_> {
             Setting::Set(types) => {
                 self.to.policy.checkpoint_types = types.clone();
                 self.source(field, &[field], None);
-                matches!(self.to.policy.level.as_deref(), None | Some("semi_supervised" | "custom"))
+                matches!(self.holds(), None | Some(Holds::CheckpointTypes | Holds::AsWritten))
             }
         };
         hold.then(|| checkpoint_triggers(&self.to.policy.checkpoint_types))
+    }
+
+    /// Where the level in force holds.
+    fn holds(&self) -> Option<&'static Holds> {
+        let Policy { scope, level, .. } = &self.to.policy;
+        Level::find(*scope, level.as_deref()?).map(|level| &level.holds)
     }
 
     fn limits(&mut self, limits: &Setting<LimitsBlock>) {

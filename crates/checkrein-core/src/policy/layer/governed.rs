@@ -4,9 +4,7 @@
 use super::apply::Applying;
 use crate::document::{Gravity, closest, listed};
 use crate::policy::block::{Block, OverrideBlock};
-use crate::policy::{
-    Ask, Frequency, PhaseOverride, Policy, Said, Setting, Tolerance, Tolerances, Trigger, Word,
-};
+use crate::policy::{Ask, Frequency, PhaseOverride, Policy, Said, Setting, Tolerance, Trigger, Word};
 
 /// One of the settings a level speaks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,20 +198,10 @@ impl Applying<'_> {
     }
 
     pub(super) fn write(&mut self, place: Place<'_>, own: PhaseOverride) {
-        let policy = &mut self.to.policy;
         match place {
+            Place::Whole => self.to.policy.take_all(own),
             Place::Phase(phase) => {
-                policy.overrides.insert(phase.to_owned(), own);
-            }
-            Place::Whole => {
-                let PhaseOverride { hold_at, check_in_frequency, warning_tolerance, error_tolerance, ask } =
-                    own;
-                let Tolerances { warning, error } = policy.tolerance.clone();
-                policy.hold_at = hold_at.unwrap_or_default();
-                policy.check_in_frequency = check_in_frequency;
-                policy.tolerance.warning = warning_tolerance.unwrap_or(warning);
-                policy.tolerance.error = error_tolerance.unwrap_or(error);
-                policy.ask = ask.unwrap_or(policy.ask);
+                self.to.policy.overrides.insert(phase.to_owned(), own);
             }
         }
     }
@@ -235,6 +223,23 @@ impl Applying<'_> {
         }
         let message = format!("unknown {} `{word}`, {}", field.name(), T::UNKNOWN_MEANS);
         self.say(Gravity::Warning, &place.path(field.name()), message, Some(hint));
+    }
+}
+
+impl Policy {
+    /// Takes over what is said; a frequency of none is said too.
+    pub(in crate::policy) fn take_all(&mut self, said: PhaseOverride) {
+        let PhaseOverride { hold_at, check_in_frequency, warning_tolerance, error_tolerance, ask } = said;
+        fn take<T>(to: &mut T, said: Option<T>) {
+            if let Some(said) = said {
+                *to = said;
+            }
+        }
+        take(&mut self.hold_at, hold_at);
+        self.check_in_frequency = check_in_frequency;
+        take(&mut self.tolerance.warning, warning_tolerance);
+        take(&mut self.tolerance.error, error_tolerance);
+        take(&mut self.ask, ask);
     }
 }
 

@@ -4,7 +4,7 @@ use super::apply::Applying;
 use super::governed::{Field, Governed, Place};
 use crate::document::{Gravity, closest, listed};
 use crate::policy::migrate::legacy_settings;
-use crate::policy::{Holds, Level, PhaseOverride, Policy, Said, Scope, Setting, checkpoint_triggers};
+use crate::policy::{Holds, Level, PhaseOverride, Role, Said, Setting, checkpoint_triggers};
 
 enum Named {
     Level(&'static Level),
@@ -26,7 +26,7 @@ impl Applying<'_> {
         match self.named(&name, with_frequency, &place.path("level")) {
             Named::Level(level) => {
                 if matches!(level.holds, Holds::AsWritten) && !written.writes_holds() && !types_hold {
-                    self.needs_holds(&place.path("level"));
+                    self.needs_holds(level, &place.path("level"));
                 }
                 self.expand(place, level);
                 written.leave_to_level();
@@ -55,17 +55,17 @@ impl Applying<'_> {
                 } else if let Some(other) = Level::scope_of(name) {
                     hint = format!("`{name}` is a {other} level; {hint}");
                 }
-                if scope != Scope::Workflow {
+                let Some(stand_in) = Level::with_role(scope, Role::ForUnknown) else {
                     self.say(Gravity::Error, field, message, Some(hint));
                     return Named::Refused;
-                }
+                };
                 if with_frequency {
                     self.say(Gravity::Warning, field, format!("{message}, ignored"), Some(hint));
                     return Named::Ignored;
                 }
-                message.push_str(", using `guarded`");
+                message.push_str(&format!(", using `{}`", stand_in.name));
                 self.say(Gravity::Warning, field, message, Some(hint));
-                Level::find(scope, "guarded").map_or(Named::Refused, Named::Level)
+                Named::Level(stand_in)
             }
         }
     }
@@ -81,8 +81,8 @@ impl Applying<'_> {
         }
         let mut message =
             format!("autonomy level `{name}` is deprecated, its support ends after two major versions");
-        if name == "dry-run" {
-            message.push_str("; it asks after every step but does not prevent writes");
+        if let Some(lost) = level.loses {
+            message.push_str(&format!("; {lost}"));
         }
         let hint = if ignored {
             "remove `level`".to_owned()
@@ -113,21 +113,21 @@ impl Applying<'_> {
     }
 
     /// A level that holds as written, and nothing is written.
-    fn needs_holds(&mut self, field: &[&str]) {
+    fn needs_holds(&mut self, level: &Level, field: &[&str]) {
         let hint = "write `hold_at: []` to hold nowhere".to_owned();
-        self.say(Gravity::Error, field, "level `custom` needs `hold_at`".into(), Some(hint));
+        self.say(Gravity::Error, field, format!("level `{}` needs `hold_at`", level.name), Some(hint));
     }
 
     /// Forgets the level of weaker layers and what came with it.
     fn clear_level(&mut self, place: Place<'_>) {
         let mut default = self.default(place);
         if let Place::Whole = place {
-            let builtin = Policy::builtin(self.to.policy.scope);
+            let level = Level::with_role(self.to.policy.scope, Role::Default);
             // The default level holds at the types in force, which may not be the default ones.
-            if self.to.policy.scope == Scope::Worker {
-                default.hold_at = Some(checkpoint_triggers(&self.to.policy.checkpoint_types));
+            if let Some(level) = level {
+                default = level.says(&self.to.policy.checkpoint_types);
             }
-            self.to.policy.level = builtin.level;
+            self.to.policy.level = level.map(|level| level.name.to_owned());
             self.cleared("level", &["level"]);
         }
         let mut own = self.own(place);
@@ -149,7 +149,7 @@ impl Applying<'_> {
 
 impl Level {
     /// What this level says about each setting it speaks about.
-    fn says(&self, checkpoint_types: &[String]) -> PhaseOverride {
+    pub(in crate::policy) fn says(&self, checkpoint_types: &[String]) -> PhaseOverride {
         let (hold_at, frequency) = match &self.holds {
             Holds::At(triggers) => (triggers.to_vec(), None),
             Holds::CheckpointTypes => (checkpoint_triggers(checkpoint_types), None),

@@ -370,14 +370,14 @@ fn what_is_said_about_levels() {
                 &[(Start, "{level: dry-run}")],
                 &[
                     "notice start:1:2: level: Migrating legacy autonomy level 'dry-run' to new model",
-                    "notice start:1:2: level: autonomy level `dry-run` is deprecated, its support ends after two major versions; it asks after every step but does not prevent writes\n  hint: write `check_in_frequency: per-step, warning_tolerance: none, error_tolerance: none` instead, in a file by `checkrein policy migrate FILE`",
+                    "notice start:1:2: level: autonomy level `dry-run` is deprecated, its support ends after two major versions; it does not prevent writes, steps run for real\n  hint: write `check_in_frequency: per-step, warning_tolerance: none, error_tolerance: none` instead, in a file by `checkrein policy migrate FILE`",
                 ],
             ),
             (
                 &[(Start, "{level: dry-run, check_in_frequency: per-step}")],
                 &[
                     "notice start:1:2: level: level `dry-run` is ignored because `check_in_frequency` is set",
-                    "notice start:1:2: level: autonomy level `dry-run` is deprecated, its support ends after two major versions; it asks after every step but does not prevent writes\n  hint: remove `level`",
+                    "notice start:1:2: level: autonomy level `dry-run` is deprecated, its support ends after two major versions; it does not prevent writes, steps run for real\n  hint: remove `level`",
                 ],
             ),
             (
