@@ -303,7 +303,7 @@ fn migrate_rewrites_the_level_and_nothing_else() {
     assert_eq!(place.read("flow.yaml"), before, "--stdout writes nothing");
     assert_snapshot!(place.run(&["policy", "migrate", "flow.yaml"]).seen(), @r"
     -- stderr
-    flow.yaml:4: level `dry-run` is now check_in_frequency: per-step, warning_tolerance: none, error_tolerance: none
+    flow.yaml:4: level `dry-run` is now check_in_frequency: per-step, warning_tolerance: none, error_tolerance: none, ask: when_findings
       note: it does not prevent writes, steps run for real
     -- exit 0
     ");
@@ -314,7 +314,8 @@ fn migrate_rewrites_the_level_and_nothing_else() {
     autonomy:
       check_in_frequency: per-step
       warning_tolerance: none
-      error_tolerance: none   # careful
+      error_tolerance: none
+      ask: when_findings   # careful
     phases: {}
     ");
     assert_snapshot!(place.run(&["policy", "migrate", "flow.yaml"]).seen(), @r"

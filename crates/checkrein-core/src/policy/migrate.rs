@@ -60,7 +60,7 @@ impl Editor<'_> {
     fn block(&mut self, node: &Node, plain: &[(&'static str, &'static str)]) {
         match &node.value {
             Value::Text(name) => {
-                if let Some(settings) = legacy_settings(name) {
+                if let Some(settings) = replacement(name) {
                     let entries: Vec<String> =
                         settings.iter().map(|(key, value)| self.written(key, value)).collect();
                     let text = match self.document.format {
@@ -74,15 +74,16 @@ impl Editor<'_> {
             Value::Map(_) => {
                 if let Some(entry) = node.entry("level")
                     && let Some(name) = entry.value.as_text()
-                    && let Some(settings) = legacy_settings(name)
+                    && let Some(settings) = replacement(name)
                 {
                     // W8: beside a frequency the level means nothing, and the plain defaults hold.
-                    self.level(
-                        node,
-                        entry,
-                        name,
-                        if written(node, "check_in_frequency") { plain } else { &settings },
-                    );
+                    let mut settings =
+                        if written(node, "check_in_frequency") { plain.to_vec() } else { settings.to_vec() };
+                    // Triggers beside a level replace its own; beside a frequency they would add up.
+                    if written(node, "hold_at") {
+                        settings.retain(|(key, _)| *key != "check_in_frequency");
+                    }
+                    self.level(node, entry, name, &settings);
                 }
             }
             _ => {}
@@ -146,6 +147,13 @@ impl Editor<'_> {
 
 fn written(block: &Node, key: &str) -> bool {
     block.get(key).is_some_and(|node| node.value != Value::Null)
+}
+
+/// What stands in the place of a legacy level: what it stands for, and that it asks as it did.
+fn replacement(name: &str) -> Option<[(&'static str, &'static str); 4]> {
+    let [frequency, warning, error] = legacy_settings(name)?;
+    let ask = Level::find(Scope::Workflow, name)?.ask;
+    Some([frequency, warning, error, ("ask", ask.name())])
 }
 
 /// What a legacy level stands for.
@@ -216,17 +224,17 @@ mod tests {
             (
                 Format::Yaml,
                 "id: x\nautonomy:\n  level: guarded  # ours\n  limits: {max_total_errors: 3}\nphases: {}\n",
-                "id: x\nautonomy:\n  check_in_frequency: per-phase\n  warning_tolerance: low\n  error_tolerance: none  # ours\n  limits: {max_total_errors: 3}\nphases: {}\n",
+                "id: x\nautonomy:\n  check_in_frequency: per-phase\n  warning_tolerance: low\n  error_tolerance: none\n  ask: when_findings  # ours\n  limits: {max_total_errors: 3}\nphases: {}\n",
             ),
             (
                 Format::Yaml,
                 "autonomy: {level: dry-run, error_tolerance: low}\n",
-                "autonomy: {check_in_frequency: per-step, warning_tolerance: none, error_tolerance: low}\n",
+                "autonomy: {check_in_frequency: per-step, warning_tolerance: none, ask: when_findings, error_tolerance: low}\n",
             ),
             (
                 Format::Yaml,
                 "autonomy: \"assist\"\n",
-                "autonomy: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none}\n",
+                "autonomy: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none, ask: when_findings}\n",
             ),
             // W8: beside a frequency the level means nothing
             (
@@ -247,27 +255,27 @@ mod tests {
             (
                 Format::Json,
                 "{\n  \"autonomy\": {\n    \"level\": \"autonomous\",\n    \"warning_tolerance\": null\n  }\n}\n",
-                "{\n  \"autonomy\": {\n    \"check_in_frequency\": \"end-only\",\n    \"error_tolerance\": \"low\",\n    \"warning_tolerance\": \"medium\"\n  }\n}\n",
+                "{\n  \"autonomy\": {\n    \"check_in_frequency\": \"end-only\",\n    \"error_tolerance\": \"low\",\n    \"ask\": \"when_findings\",\n    \"warning_tolerance\": \"medium\"\n  }\n}\n",
             ),
             (
                 Format::Toml,
                 "[autonomy]\nlevel = \"guarded\" # keep\n",
-                "[autonomy]\ncheck_in_frequency = \"per-phase\"\nwarning_tolerance = \"low\"\nerror_tolerance = \"none\" # keep\n",
+                "[autonomy]\ncheck_in_frequency = \"per-phase\"\nwarning_tolerance = \"low\"\nerror_tolerance = \"none\"\nask = \"when_findings\" # keep\n",
             ),
             (
                 Format::Toml,
                 "autonomy.level = \"guarded\"\n",
-                "autonomy.check_in_frequency = \"per-phase\"\nautonomy.warning_tolerance = \"low\"\nautonomy.error_tolerance = \"none\"\n",
+                "autonomy.check_in_frequency = \"per-phase\"\nautonomy.warning_tolerance = \"low\"\nautonomy.error_tolerance = \"none\"\nautonomy.ask = \"when_findings\"\n",
             ),
             (
                 Format::Yaml,
                 "autonomy:\n  worker: autonomous\n  workflow: autonomous\n",
-                "autonomy:\n  worker: autonomous\n  workflow: {check_in_frequency: end-only, warning_tolerance: medium, error_tolerance: low}\n",
+                "autonomy:\n  worker: autonomous\n  workflow: {check_in_frequency: end-only, warning_tolerance: medium, error_tolerance: low, ask: when_findings}\n",
             ),
             (
                 Format::Yaml,
                 "autonomy:\n  overrides:\n    build: {level: assist}\n",
-                "autonomy:\n  overrides:\n    build: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none}\n",
+                "autonomy:\n  overrides:\n    build: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none, ask: when_findings}\n",
             ),
             // nothing to do
             (

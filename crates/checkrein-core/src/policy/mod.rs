@@ -156,6 +156,15 @@ pub enum Ask {
     WhenFindings,
 }
 
+impl Ask {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ask::Always => "always",
+            Ask::WhenFindings => "when_findings",
+        }
+    }
+}
+
 /// Nothing ever times out into approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

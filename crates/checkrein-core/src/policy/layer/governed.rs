@@ -106,6 +106,15 @@ impl Governed {
         self.ask.leave();
     }
 
+    /// W8: an ignored level is as good as not written, except that the tolerances beside it are not
+    /// those of weaker layers but the plain defaults. A phase has no defaults of its own.
+    pub(super) fn ignore_level(&mut self, place: Place<'_>) {
+        if let Place::Whole = place {
+            self.warning_tolerance.or_clear();
+            self.error_tolerance.or_clear();
+        }
+    }
+
     pub(super) fn writes_holds(&self) -> bool {
         self.check_in_frequency.set().is_some() || self.hold_at.set().is_some()
     }

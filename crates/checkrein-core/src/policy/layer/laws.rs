@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::document::{Document, Format, Gravity, decode};
-use crate::policy::{Autonomy, Level};
+use crate::policy::{Autonomy, Level, migrate};
 
 const WORDS: &[&str] = &["none", "low", "medium", "high", "huge"];
 const FREQUENCIES: &[&str] = &["per-step", "per-phase", "end-only", "weekly"];
@@ -217,5 +217,20 @@ proptest! {
         let back: Resolution = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(back.policy, resolution.policy);
         prop_assert_eq!(back.sources, resolution.sources);
+    }
+
+    /// Rewriting the levels of a file leaves its policy as it was, whatever stands below it.
+    #[test]
+    fn migrating_changes_no_policy(weaker in vec(block(Scope::Workflow), 0..3), top in block(Scope::Workflow)) {
+        let below = weaker.iter().fold(Resolution::builtin(Scope::Workflow), |resolution, block| {
+            resolution.amend(&layer(LayerRank::Definition, block)).unwrap_or(resolution)
+        });
+        let text = json!({ "autonomy": top }).to_string();
+        let migrated = migrate(&Document::parse("file", &text, Format::Json).unwrap()).unwrap().text;
+        let migrated: Value = serde_json::from_str(&migrated).unwrap();
+        let resolved = |block: &Value| {
+            below.amend(&layer(LayerRank::Start, block)).map(|after| Policy { level: None, ..after.policy }).ok()
+        };
+        prop_assert_eq!(resolved(&top), resolved(&migrated["autonomy"]), "{} became {}", top, migrated);
     }
 }

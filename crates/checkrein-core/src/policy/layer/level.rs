@@ -31,7 +31,7 @@ impl Applying<'_> {
                 self.expand(place, level);
                 written.leave_to_level();
             }
-            Named::Ignored => self.clear_level(place),
+            Named::Ignored => written.ignore_level(place),
             Named::Refused => {}
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::document::{Document, Format, Gravity, decode};
-use crate::policy::{Ask, Autonomy, OnLimit, OnTimeout, PhaseOverride, Said, Shown, Trigger, migrate};
+use crate::policy::{Ask, Autonomy, OnLimit, OnTimeout, Said, Shown, Trigger, migrate};
 use LayerRank::{Change, Definition, Environment, ProjectConfig, Start, UserConfig};
 use Scope::{Job, Worker, Workflow};
 
@@ -39,12 +39,6 @@ fn value(policy: &Policy, field: &str) -> String {
     fn or_dash<T: ToString>(value: Option<T>) -> String {
         value.map_or_else(|| "-".to_owned(), |value| value.to_string())
     }
-    fn ask(ask: Ask) -> &'static str {
-        match ask {
-            Ask::Always => "always",
-            Ask::WhenFindings => "when_findings",
-        }
-    }
     let triggers = |triggers: &[Trigger]| {
         format!("[{}]", triggers.iter().map(Trigger::to_string).collect::<Vec<_>>().join(", "))
     };
@@ -58,7 +52,7 @@ fn value(policy: &Policy, field: &str) -> String {
             "check_in_frequency" => or_dash(own.check_in_frequency.as_ref().map(Said::word)),
             "warning_tolerance" => or_dash(own.warning_tolerance.as_ref().map(Said::word)),
             "error_tolerance" => or_dash(own.error_tolerance.as_ref().map(Said::word)),
-            "ask" => or_dash(own.ask.map(ask)),
+            "ask" => or_dash(own.ask.map(Ask::name)),
             other => panic!("no such field: {other}"),
         };
     }
@@ -76,7 +70,7 @@ fn value(policy: &Policy, field: &str) -> String {
             OnLimit::Truncate => "truncate".to_owned(),
         },
         "require_approval_for" => list(&policy.require_approval_for),
-        "ask" => ask(policy.ask).to_owned(),
+        "ask" => policy.ask.name().to_owned(),
         "timeout" => seconds(policy.timeout),
         "on_timeout" => match policy.on_timeout {
             OnTimeout::Hold => "hold".to_owned(),
@@ -244,32 +238,43 @@ fn a_legacy_level_beside_a_frequency_is_ignored() {
             // W8: plain defaults, not the level's tolerances
             (
                 &[(Start, "{level: autonomous, check_in_frequency: per-step}")],
-                "default, cleared by start:1 level=-; start:1 hold_at=[every step] frequency=per-step",
+                "start:1 hold_at=[every step] frequency=per-step; default, cleared by start:1 warning=low error=none",
             ),
             (
                 &[(Start, "{level: dry-run, check_in_frequency: end-only, warning_tolerance: high}")],
-                "default, cleared by start:1 level=-; start:1 hold_at=[completion] frequency=end-only warning=high",
+                "start:1 hold_at=[completion] frequency=end-only warning=high; default, cleared by start:1 error=none",
             ),
             (
                 &[(Start, "{level: yolo, check_in_frequency: per-step}")],
-                "default, cleared by start:1 level=-; start:1 hold_at=[every step] frequency=per-step",
+                "start:1 hold_at=[every step] frequency=per-step; default, cleared by start:1 warning=low error=none",
             ),
             (
                 &[(Start, "{level: guarded, check_in_frequency: weekly}")],
-                "default, cleared by start:1 level=-; start:1 hold_at=[] frequency=weekly",
+                "start:1 hold_at=[] frequency=weekly; default, cleared by start:1 warning=low error=none",
             ),
-            // also over a level of a weaker layer
+            // also over a level and over what is written out in a weaker layer
             (
                 &[(Definition, "autonomous"), (Start, "{level: dry-run, check_in_frequency: per-step}")],
-                "default, cleared by start:1 level=- warning=low error=none ask=when_findings; start:1 hold_at=[every step] frequency=per-step",
+                "file:1 level=autonomous; start:1 hold_at=[every step] frequency=per-step; default, cleared by start:1 warning=low error=none; level `autonomous` (file:1) ask=when_findings",
             ),
-            // what a weaker layer wrote out stays
             (
                 &[
-                    (Definition, "{warning_tolerance: high}"),
+                    (Definition, "{warning_tolerance: high, ask: always}"),
                     (Start, "{level: dry-run, check_in_frequency: per-step}"),
                 ],
-                "default, cleared by start:1 level=-; start:1 hold_at=[every step] frequency=per-step; file:1 warning=high",
+                "start:1 hold_at=[every step] frequency=per-step; default, cleared by start:1 warning=low error=none; file:1 ask=always",
+            ),
+            // in a phase it is simply not there: what weaker layers and the whole say stays
+            (
+                &[(Start, "{overrides: {build: {level: dry-run, check_in_frequency: per-step}}}")],
+                "start:1 overrides.build.frequency=per-step overrides.build.hold_at=[every step]",
+            ),
+            (
+                &[
+                    (Definition, "{overrides: {build: autonomous}}"),
+                    (Start, "{overrides: {build: {level: dry-run, check_in_frequency: per-step}}}"),
+                ],
+                "level `autonomous` (file:1) overrides.build.ask=when_findings overrides.build.error=low overrides.build.warning=medium; start:1 overrides.build.frequency=per-step overrides.build.hold_at=[every step]",
             ),
             // only tolerances: the explicit ones win over the migrated
             (
@@ -1394,7 +1399,7 @@ fn every_problem_says_where_it_is() {
     }
 }
 
-/// A file with its legacy levels rewritten resolves to the policy it had.
+/// A file with its legacy levels rewritten resolves to the policy it had, also over weaker layers.
 #[test]
 fn migrating_a_file_changes_no_policy() {
     for text in [
@@ -1408,31 +1413,50 @@ fn migrating_a_file_changes_no_policy() {
         "{level: autonomous, check_in_frequency: null}",
         "{level: autonomous, check_in_frequency: per-step}",
         "{level: autonomous, check_in_frequency: per-step, error_tolerance: high}",
+        "{level: autonomous, check_in_frequency: per-step, error_tolerance: null}",
         "{level: autonomous, check_in_frequency: weekly}",
         "{level: autonomous, ask: always}",
+        "{level: autonomous, ask: null}",
+        "{level: autonomous, hold_at: [{on: step}]}",
+        "{level: autonomous, hold_at: [{on: step}], check_in_frequency: null}",
+        "{level: autonomous, hold_at: [{on: step}], check_in_frequency: per-phase}",
         "{warning_tolerance: high, overrides: {build: dry-run}}",
+        "{ask: always, overrides: {build: dry-run}}",
         "{warning_tolerance: high, overrides: {build: {level: dry-run, error_tolerance: high}}}",
         "{warning_tolerance: high, overrides: {build: {level: dry-run, error_tolerance: null}}}",
         "{warning_tolerance: high, overrides: {build: {level: dry-run, check_in_frequency: end-only}}}",
+        "{overrides: {build: {level: dry-run, check_in_frequency: end-only, error_tolerance: null}}}",
     ] {
-        let resolved = |text: &str| {
-            let document = Arc::new(Document::parse("flow.yaml", text, Format::Yaml).unwrap());
-            let node = document.root.get("autonomy").unwrap();
-            let (autonomy, _) =
-                crate::document::decode_part::<Autonomy>(&document, node, "autonomy", Gravity::Error)
-                    .unwrap();
-            let origin = Origin::within(&document, &["autonomy"]);
-            let layer = Layer { rank: Definition, origin, block: Block::of(autonomy) };
-            Resolution::resolve(Workflow, [&layer], Classifier::builtin()).unwrap().policy
-        };
-        let text = format!("autonomy: {text}\n");
-        let migrated = migrate(&Document::parse("flow.yaml", &text, Format::Yaml).unwrap()).unwrap();
-        assert!(!migrated.changes.is_empty(), "{text}");
-        // The name goes; what it stood for stays. A phase's `ask` was the workflow's default anyway.
-        let mut before = Policy { level: None, ..resolved(&text) };
-        for own in before.overrides.values_mut() {
-            *own = PhaseOverride { ask: None, ..own.clone() };
+        for weaker in [
+            "{}",
+            "autonomous",
+            "{level: custom, hold_at: [{on: phase, every: 2}]}",
+            "{warning_tolerance: medium, error_tolerance: high, ask: always, hold_at: [{on: step}]}",
+            "{overrides: {build: {warning_tolerance: medium, ask: always, hold_at: []}}}",
+            "{overrides: {build: autonomous}}",
+        ] {
+            let resolved = |text: &str| {
+                let document = Arc::new(Document::parse("flow.yaml", text, Format::Yaml).unwrap());
+                let node = document.root.get("autonomy").unwrap();
+                let (autonomy, _) =
+                    crate::document::decode_part::<Autonomy>(&document, node, "autonomy", Gravity::Error)
+                        .unwrap();
+                let origin = Origin::within(&document, &["autonomy"]);
+                let layer = Layer { rank: Definition, origin, block: Block::of(autonomy) };
+                let layers = [read(ProjectConfig, weaker).unwrap(), layer];
+                let policy = Resolution::resolve(Workflow, &layers, Classifier::builtin()).unwrap().policy;
+                // The name goes; what it stood for stays.
+                Policy { level: None, ..policy }
+            };
+            let text = format!("autonomy: {text}\n");
+            let migrated = migrate(&Document::parse("flow.yaml", &text, Format::Yaml).unwrap()).unwrap();
+            assert!(!migrated.changes.is_empty(), "{text}");
+            assert_eq!(
+                resolved(&migrated.text),
+                resolved(&text),
+                "{text} over {weaker} became {}",
+                migrated.text
+            );
         }
-        assert_eq!(resolved(&migrated.text), before, "{text} became {}", migrated.text);
     }
 }
