@@ -745,6 +745,36 @@ fn what_a_workflow_file_is_told() {
     );
 }
 
+/// A gate points at whoever asked for it, and only that one can take it back.
+#[test]
+fn where_gates_come_from() {
+    let text =
+        "autonomy: {AUTONOMY}\nphases:\n  build: {}\n  release:\n    steps: []\n    require_approval: true\n";
+    let gates = |autonomy: &str, start: &str| {
+        let (workflow, _) = workflow("flow.yaml", &text.replace("{AUTONOMY}", autonomy)).unwrap();
+        let start = env::layer(LayerRank::Start, "--autonomy", start).unwrap();
+        let resolution = settings("", None, &[])
+            .unwrap()
+            .resolve(Scope::Workflow, Subject::Workflow(&workflow), &[start])
+            .unwrap();
+        let gate = |gate: &String| {
+            let own = resolution.sources.get(&format!("require_approval_for.{gate}"));
+            format!("{gate} <{}>", own.unwrap_or(&resolution.sources["require_approval_for"]))
+        };
+        resolution.policy.require_approval_for.iter().map(gate).collect::<Vec<_>>().join(", ")
+    };
+    for (autonomy, start, expected) in [
+        ("null", "{}", "release <flow.yaml:6>"),
+        ("{pause_before_release: true}", "{}", "release <flow.yaml:6>"),
+        ("{pause_before_release: true}", r#"{"pause_before_release": false}"#, "release <flow.yaml:6>"),
+        ("null", r#"{"pause_before_release": false}"#, "release <flow.yaml:6>"),
+        ("null", r#"{"require_approval_for": ["build"]}"#, "build <--autonomy>"),
+        ("null", r#"{"require_approval_for": null}"#, ""),
+    ] {
+        assert_eq!(gates(autonomy, start), expected, "{autonomy} {start}");
+    }
+}
+
 /// The hints of unknown keys list all known ones, which no row here is about.
 fn without_hints(text: &str) -> String {
     text.lines().filter(|line| !line.starts_with("  hint: ")).collect::<Vec<_>>().join("\n")

@@ -155,16 +155,16 @@ impl Workflow {
     /// What this file contributes to its policy.
     pub fn layer(&self) -> Option<Layer> {
         let gated = self.file.phases.iter().filter(|(_, phase)| phase.require_approval);
-        let more_gates: Vec<String> = gated.map(|(name, _)| name.clone()).collect();
+        let gated_phases: Vec<String> = gated.map(|(name, _)| name.clone()).collect();
         let block = match &self.file.autonomy {
-            None if more_gates.is_empty() => return None,
+            None if gated_phases.is_empty() => return None,
             None => Block::default(),
             Some(autonomy) => Block::of(autonomy.clone()),
         };
         Some(Layer {
             rank: LayerRank::Definition,
             origin: Origin::within(&self.document, &["autonomy"]),
-            block: Block { more_gates, ..block },
+            block: Block { gated_phases, ..block },
         })
     }
 

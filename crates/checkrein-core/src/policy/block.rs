@@ -36,7 +36,7 @@ pub struct Block {
     pub overrides: Setting<BTreeMap<String, Setting<TextOr<OverrideBlock>>>>,
     /// Phases that start only after an approval.
     pub require_approval_for: Setting<Vec<String>>,
-    /// The same as `require_approval_for: [release]`.
+    /// A gate before `release`, beside whatever `require_approval_for` says.
     pub pause_before_release: Setting<bool>,
     /// Whether a triggered check-in needs an answer.
     pub ask: Setting<Ask>,
@@ -50,9 +50,9 @@ pub struct Block {
     pub budget: Setting<BudgetBlock>,
     /// Situations and the outcome expected of them, checked whenever this is loaded.
     pub examples: Vec<Example>,
-    /// Gates that stand elsewhere in the same file, beside whatever `require_approval_for` says.
+    /// Phases of the same file that say `require_approval`, beside whatever `require_approval_for` says.
     #[serde(skip)]
-    pub more_gates: Vec<String>,
+    pub gated_phases: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]

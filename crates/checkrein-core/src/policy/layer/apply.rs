@@ -121,16 +121,49 @@ impl Applying<'_> {
         }
     }
 
+    /// The list, the sugar for a gate before `release`, and phases that ask for one themselves.
+    ///
+    /// INVARIANT: `pause_before_release` has a source as long as nothing else gates `release`.
     fn gates(&mut self, block: &Block) {
-        let field = "require_approval_for";
-        self.put(field, &block.require_approval_for, Vec::new(), |p, value| p.require_approval_for = value);
-        let release = (block.pause_before_release.set() == Some(&true)).then_some("release");
-        for phase in release.into_iter().chain(block.more_gates.iter().map(String::as_str)) {
-            let gates = &mut self.to.policy.require_approval_for;
-            if !gates.iter().any(|gated| gated == phase) {
-                gates.push(phase.to_owned());
-                self.source(field, &[if release.is_some() { "pause_before_release" } else { field }], None);
+        let (list, pause) = ("require_approval_for", "pause_before_release");
+        if !block.require_approval_for.is_absent() {
+            self.put(list, &block.require_approval_for, Vec::new(), |p, value| {
+                p.require_approval_for = value
+            });
+            self.to.sources.retain(|field, _| field != pause && !field.starts_with("require_approval_for."));
+        }
+        let release = |gate: &String| gate == "release";
+        let gated = self.to.policy.require_approval_for.iter().any(release);
+        let paused = self.to.sources.contains_key(pause);
+        match &block.pause_before_release {
+            Setting::Absent => {}
+            Setting::Set(true) => {
+                if !gated {
+                    self.to.policy.require_approval_for.push("release".to_owned());
+                }
+                if !gated || paused {
+                    self.source(list, &[pause], None);
+                    self.source(pause, &[pause], None);
+                }
             }
+            Setting::Set(false) | Setting::Clear => {
+                if self.to.sources.remove(pause).is_some() {
+                    self.to.policy.require_approval_for.retain(|gate| !release(gate));
+                    self.source(list, &[pause], None);
+                }
+            }
+        }
+        for phase in &block.gated_phases {
+            let name = self.layer.origin.beside(&["phases", phase, "require_approval"]);
+            let source = Source { rank: self.layer.rank, name, level: None };
+            let gates = &mut self.to.policy.require_approval_for;
+            if !gates.contains(phase) {
+                gates.push(phase.clone());
+                self.to.sources.insert(list.to_owned(), source.clone());
+            } else if phase == "release" {
+                self.to.sources.remove(pause);
+            }
+            self.to.sources.insert(format!("{list}.{phase}"), source);
         }
     }
 

@@ -164,6 +164,10 @@ proptest! {
         prop_assert_eq!(cleared("limits"), Policy { limits: builtin.limits, ..was.clone() });
         prop_assert_eq!(cleared("overrides"), Policy { overrides: builtin.overrides.clone(), ..was.clone() });
         prop_assert_eq!(cleared("require_approval_for"), Policy { require_approval_for: Vec::new(), ..was.clone() });
+        let unpaused = cleared("pause_before_release");
+        prop_assert_eq!(&Policy { require_approval_for: was.require_approval_for.clone(), ..unpaused.clone() }, was);
+        let listed = |policy: &Policy| policy.require_approval_for.iter().filter(|gate| *gate != "release").cloned().collect::<Vec<_>>();
+        prop_assert_eq!(listed(&unpaused), listed(was));
         prop_assert_eq!(cleared("ask"), Policy { ask: builtin.ask, ..was.clone() });
         prop_assert_eq!(cleared("timeout"), Policy { timeout: None, ..was.clone() });
         prop_assert_eq!(cleared("on_timeout"), Policy { on_timeout: builtin.on_timeout, ..was.clone() });

@@ -52,6 +52,12 @@ impl Origin {
             _ => self.name.clone(),
         }
     }
+
+    /// The same for a place that is not in the block but elsewhere in its document.
+    pub(super) fn beside(&self, path: &[&str]) -> String {
+        let place = self.place.as_ref().map(|(document, _)| (Arc::clone(document), Vec::new()));
+        Origin { place, ..self.clone() }.named_line(path)
+    }
 }
 
 /// Which layer set a value, and through which level.

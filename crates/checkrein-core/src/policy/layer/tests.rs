@@ -809,6 +809,46 @@ fn maps_merge_lists_and_scalars_replace() {
                 "start:1 require_approval_for=[build, release]",
             ),
             (&[(Start, "{pause_before_release: false}")], ""),
+            // undone by a stronger layer, with nothing else
+            (
+                &[(Definition, "{pause_before_release: true}"), (Start, "{pause_before_release: false}")],
+                "start:1 require_approval_for=[]",
+            ),
+            (
+                &[(Definition, "{pause_before_release: true}"), (Start, "{pause_before_release: null}")],
+                "start:1 require_approval_for=[]",
+            ),
+            (
+                &[
+                    (Definition, "{pause_before_release: true, require_approval_for: [build]}"),
+                    (Start, "{pause_before_release: false}"),
+                ],
+                "start:1 require_approval_for=[build]",
+            ),
+            (
+                &[
+                    (ProjectConfig, "{require_approval_for: [build, release]}"),
+                    (Definition, "{pause_before_release: true}"),
+                    (Start, "{pause_before_release: false}"),
+                ],
+                "project:1 require_approval_for=[build, release]",
+            ),
+            (
+                &[
+                    (Definition, "{pause_before_release: true}"),
+                    (Start, "{require_approval_for: [release]}"),
+                    (Change, "{pause_before_release: false}"),
+                ],
+                "start:1 require_approval_for=[release]",
+            ),
+            (
+                &[
+                    (Definition, "{pause_before_release: true}"),
+                    (Start, "{pause_before_release: true}"),
+                    (Change, "{timeout: 1s}"),
+                ],
+                "start:1 require_approval_for=[release]; change:1 timeout=1s",
+            ),
             // every rank is stronger than the one before it
             (
                 &[
