@@ -15,9 +15,7 @@ impl Applying<'_> {
     pub(super) fn apply(&mut self) {
         let block = &self.layer.block;
         let mut written = Governed::from(block);
-        // Elsewhere checkpoint types do nothing, so they do not say where to hold either.
-        let types_hold = self.to.policy.scope == Scope::Worker && block.checkpoint_types.set().is_some();
-        self.level(Place::Whole, &mut written, types_hold);
+        self.level(Place::Whole, &mut written);
         let types = self.checkpoint_types(block);
         self.governed(Place::Whole, &written, types);
         self.limits(&block.limits);
@@ -112,7 +110,7 @@ impl Applying<'_> {
     fn phase(&mut self, phase: &str, block: &OverrideBlock) {
         let place = Place::Phase(phase);
         let mut written = Governed::from(block);
-        self.level(place, &mut written, false);
+        self.level(place, &mut written);
         self.governed(place, &written, None);
         if !block.limits.is_absent() {
             let message = "limits are global and ignored in a phase override".to_owned();

@@ -114,10 +114,6 @@ impl Governed {
             self.error_tolerance.or_clear();
         }
     }
-
-    pub(super) fn writes_holds(&self) -> bool {
-        self.check_in_frequency.set().is_some() || self.hold_at.set().is_some()
-    }
 }
 
 impl Applying<'_> {

@@ -14,9 +14,8 @@ enum Named {
 }
 
 impl Applying<'_> {
-    /// The level a block names or clears, and what comes with it. `types_hold`: the block's
-    /// checkpoint types say where to hold.
-    pub(super) fn level(&mut self, place: Place<'_>, written: &mut Governed, types_hold: bool) {
+    /// The level a block names or clears, and what comes with it.
+    pub(super) fn level(&mut self, place: Place<'_>, written: &mut Governed) {
         let name = match &written.level {
             Setting::Absent => return,
             Setting::Clear => return self.clear_level(place),
@@ -25,9 +24,6 @@ impl Applying<'_> {
         let with_frequency = written.check_in_frequency.set().is_some();
         match self.named(&name, with_frequency, &place.path("level")) {
             Named::Level(level) => {
-                if matches!(level.holds, Holds::AsWritten) && !written.writes_holds() && !types_hold {
-                    self.needs_holds(level, &place.path("level"));
-                }
                 self.expand(place, level);
                 written.leave_to_level();
             }
@@ -110,12 +106,6 @@ impl Applying<'_> {
             self.to.policy.level = Some(level.name.to_owned());
             self.source("level", &["level"], None);
         }
-    }
-
-    /// A level that holds as written, and nothing is written.
-    fn needs_holds(&mut self, level: &Level, field: &[&str]) {
-        let hint = "write `hold_at: []` to hold nowhere".to_owned();
-        self.say(Gravity::Error, field, format!("level `{}` needs `hold_at`", level.name), Some(hint));
     }
 
     /// Forgets the level of weaker layers and what came with it.

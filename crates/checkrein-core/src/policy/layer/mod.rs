@@ -6,6 +6,7 @@
 
 mod apply;
 mod governed;
+mod judge;
 mod level;
 mod source;
 
@@ -97,8 +98,9 @@ impl Resolution {
     ) -> Result<(Resolution, Vec<Tested>), Problems> {
         let mut resolution = Resolution::builtin(scope);
         let mut tested = Vec::new();
-        for layer in layers {
-            resolution = resolution.amend(layer)?;
+        let layers: Vec<&Layer> = layers.into_iter().collect();
+        for &layer in &layers {
+            Applying { to: &mut resolution, layer }.apply();
             for (index, example) in layer.block.examples.iter().enumerate() {
                 let number = index.to_string();
                 let field = ["examples", number.as_str()];
@@ -111,13 +113,15 @@ impl Resolution {
                 });
             }
         }
-        Ok((resolution, tested))
+        resolution.judge(&layers);
+        if resolution.problems.has_errors() { Err(resolution.problems) } else { Ok((resolution, tested)) }
     }
 
     /// The same with one more layer; the original stays as it was.
     pub fn amend(&self, layer: &Layer) -> Result<Resolution, Problems> {
         let mut next = self.clone();
         Applying { to: &mut next, layer }.apply();
+        next.judge(&[layer]);
         if next.problems.has_errors() { Err(next.problems) } else { Ok(next) }
     }
 }

@@ -1007,7 +1007,7 @@ fn custom_holds_where_it_is_told() {
             ),
             (
                 &[(Start, "{level: custom, checkpoint_types: [draft]}")],
-                "refused: start:1:2: level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere\nstart:1:17: checkpoint_types: `checkpoint_types` is for workers and does nothing in a job\n  hint: write `hold_at` instead",
+                "refused: start:1:17: checkpoint_types: `checkpoint_types` is for workers and does nothing in a job\n  hint: write `hold_at` instead\nstart:1:2: level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
             ),
             (
                 &[(Start, "{overrides: {build: custom}}")],
@@ -1016,6 +1016,35 @@ fn custom_holds_where_it_is_told() {
             (
                 &[(Start, "{overrides: {build: {level: custom, hold_at: [{on: step}]}}}")],
                 "level `custom` (start:1) overrides.build.ask=always; start:1 overrides.build.hold_at=[every step]",
+            ),
+            // a stronger layer may be the one who says it
+            (
+                &[(Definition, "custom"), (Start, "{hold_at: [{on: step}]}")],
+                "file:1 level=custom; start:1 hold_at=[every step]; level `custom` (file:1) ask=always",
+            ),
+            (
+                &[(Definition, "custom"), (Start, "{check_in_frequency: per-step}")],
+                "file:1 level=custom; start:1 hold_at=[every step] frequency=per-step; level `custom` (file:1) ask=always",
+            ),
+            (
+                &[(Definition, "custom"), (Start, "full")],
+                "start:1 level=full; level `full` (start:1) hold_at=[] warning=high error=high ask=always",
+            ),
+            (
+                &[
+                    (ProjectConfig, "custom"),
+                    (Definition, "{hold_at: [{on: step}]}"),
+                    (Start, "{error_tolerance: low}"),
+                    (Change, "{level: custom}"),
+                ],
+                "refused: change:1:2: level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
+            ),
+            (
+                &[
+                    (Definition, "{overrides: {build: custom}}"),
+                    (Start, "{overrides: {build: {hold_at: []}}}"),
+                ],
+                "level `custom` (file:1) overrides.build.ask=always; start:1 overrides.build.hold_at=[]",
             ),
             // triggers that cannot be
             (
@@ -1117,6 +1146,35 @@ fn checkpoint_types_under_each_worker_level() {
                     "{level: autonomous, checkpoint_types: [draft], overrides: {build: semi_supervised}}",
                 )],
                 "start:1 level=autonomous checkpoint_types=[draft]; level `autonomous` (start:1) hold_at=[] warning=high error=high ask=always; level `semi_supervised` (start:1) overrides.build.ask=always overrides.build.error=high overrides.build.hold_at=[every draft] overrides.build.warning=high",
+            ),
+        ],
+    );
+    check_said(
+        Worker,
+        &[
+            (
+                &[(Definition, "{level: manual, checkpoint_types: [draft]}")],
+                &[
+                    "warning file:1:17: checkpoint_types: `checkpoint_types` has no effect under level `manual`\n  hint: level `semi_supervised` holds at them",
+                ],
+            ),
+            (
+                &[(ProjectConfig, "autonomous"), (Definition, "{checkpoint_types: [draft]}")],
+                &[
+                    "warning file:1:2: checkpoint_types: `checkpoint_types` has no effect under level `autonomous`\n  hint: level `semi_supervised` holds at them",
+                ],
+            ),
+            (&[(Definition, "{checkpoint_types: [draft]}")], &[]),
+            (&[(Definition, "{level: custom, checkpoint_types: [draft]}")], &[]),
+            // meant for others, or for a level or a phase that looks at them
+            (&[(ProjectConfig, "{checkpoint_types: [draft]}"), (Definition, "manual")], &[]),
+            (&[(Definition, "{level: manual, checkpoint_types: [draft]}"), (Start, "semi_supervised")], &[]),
+            (
+                &[(
+                    Start,
+                    "{level: autonomous, checkpoint_types: [draft], overrides: {build: semi_supervised}}",
+                )],
+                &[],
             ),
         ],
     );
