@@ -2,9 +2,10 @@
 
 use super::governed::{Governed, Place};
 use super::{Layer, Resolution, Source};
+use crate::boundary::BoundaryKind;
 use crate::document::{Gravity, Problem};
 use crate::policy::block::{Block, BudgetBlock, LimitsBlock, OverrideBlock};
-use crate::policy::{Holds, Level, Policy, Scope, Setting, Trigger, checkpoint_triggers};
+use crate::policy::{Holds, Level, On, Policy, Scope, Setting, Trigger, checkpoint_triggers};
 
 pub(super) struct Applying<'r> {
     pub(super) to: &'r mut Resolution,
@@ -112,6 +113,15 @@ impl Applying<'_> {
         let mut written = Governed::from(block);
         self.level(place, &mut written);
         self.governed(place, &written, None);
+        for (index, trigger) in block.hold_at.set().into_iter().flatten().enumerate() {
+            if trigger.on == On::Kind(BoundaryKind::Complete) {
+                let index = index.to_string();
+                let path = ["overrides", phase, "hold_at", index.as_str()];
+                let message = "completion belongs to the whole, a phase does not hold there".to_owned();
+                let hint = "move it to `hold_at` of the autonomy block".to_owned();
+                self.say(Gravity::Warning, &path, message, Some(hint));
+            }
+        }
         if !block.limits.is_absent() {
             let message = "limits are global and ignored in a phase override".to_owned();
             let hint = "move `limits` up to the autonomy block".to_owned();

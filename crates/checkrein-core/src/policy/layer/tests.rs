@@ -1244,6 +1244,40 @@ fn policy_show_prints_what_was_resolved() {
     "#);
 }
 
+#[test]
+fn policy_show_prints_all_a_phase_holds_at() {
+    for (own, expected) in [
+        ("{check_in_frequency: per-step}", serde_json::json!({"check_in_frequency": "per-step"})),
+        ("{check_in_frequency: weekly}", serde_json::json!({"check_in_frequency": "weekly"})),
+        ("{hold_at: [{on: step}]}", serde_json::json!({"hold_at": [{"on": "step"}]})),
+        ("{hold_at: []}", serde_json::json!({"hold_at": []})),
+        (
+            "{check_in_frequency: per-step, hold_at: [{on: phase, every: 2}]}",
+            serde_json::json!({"check_in_frequency": "per-step", "hold_at": [{"on": "phase", "every": 2}, {"on": "step"}]}),
+        ),
+        ("{ask: always}", serde_json::json!({"ask": "always"})),
+    ] {
+        let text = format!("{{overrides: {{build: {own}}}}}");
+        assert_eq!(shown(Workflow, &[(Start, &text)])["overrides"]["build"], expected, "{own}");
+    }
+}
+
+#[test]
+fn completion_belongs_to_the_whole() {
+    check_said(
+        Workflow,
+        &[
+            (
+                &[(Start, "{overrides: {build: {hold_at: [{on: step}, {on: complete}]}}}")],
+                &[
+                    "warning start:1:44: overrides.build.hold_at[1]: completion belongs to the whole, a phase does not hold there\n  hint: move it to `hold_at` of the autonomy block",
+                ],
+            ),
+            (&[(Start, "{hold_at: [{on: complete}]}")], &[]),
+        ],
+    );
+}
+
 const CHANGES: &[(Scope, &str, &str)] = &[
     (Workflow, "guarded", "{error_tolerance: high}"),
     (Workflow, "{overrides: {build: {ask: always}}}", "{overrides: {build: null, test: autonomous}}"),
