@@ -68,7 +68,16 @@ impl CheckreinFile {
         };
         let (blocks, more) = blocks(document)?;
         problems.extend(more);
-        Ok((CheckreinFile { document: Arc::clone(document), shape, blocks }, problems))
+        let file = CheckreinFile { document: Arc::clone(document), shape, blocks };
+        for scope in Scope::ALL {
+            if let Some(layer) = file.layer(LayerRank::ProjectConfig, scope) {
+                problems.extend(layer.check_levels(scope));
+            }
+        }
+        for layer in file.shape.workers.keys().filter_map(|worker| file.worker_layer(worker)) {
+            problems.extend(layer.check_levels(Scope::Worker));
+        }
+        problems.refuse_or(file)
     }
 
     /// What this file says about `scope`.

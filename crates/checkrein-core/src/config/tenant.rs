@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::document::{Document, Gravity, Problems, decode};
-use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin};
+use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Scope};
 
 /// A tenant file that was read.
 #[derive(Clone, Debug)]
@@ -67,8 +67,12 @@ impl Reviewer {
 
 impl Tenant {
     pub fn read(document: &Arc<Document>) -> Result<(Tenant, Problems), Problems> {
-        let (shape, problems) = decode::<TenantShape>(document, Gravity::Error)?;
-        Ok((Tenant { document: Arc::clone(document), shape }, problems))
+        let (shape, mut problems) = decode::<TenantShape>(document, Gravity::Error)?;
+        let tenant = Tenant { document: Arc::clone(document), shape };
+        for layer in tenant.workers().filter_map(|worker| tenant.layer(worker)) {
+            problems.extend(layer.check_levels(Scope::Worker));
+        }
+        problems.refuse_or(tenant)
     }
 
     /// The tenant's own name for itself.

@@ -142,6 +142,15 @@ fn autonomy_in_checkrein_yaml() {
                 "autonomy: {worker: guided}\n",
                 "error checkrein.yaml:1:12: autonomy.worker.level: unknown worker level `guided`\n  hint: `guided` is a job level; valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
             ),
+            // all of it, whichever scope is asked for
+            (
+                "autonomy: {worker: guided, job: manual}\nworkers: {a: {autonomy: full}, b: {autonomy: manual}}\n",
+                "error checkrein.yaml:1:12: autonomy.worker.level: unknown worker level `guided`\n  hint: `guided` is a job level; valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`\nerror checkrein.yaml:1:28: autonomy.job.level: unknown job level `manual`\n  hint: `manual` is a worker level; valid levels: `full`, `review`, `partial`, `guided`, `dependent`, `custom`\nerror checkrein.yaml:2:15: workers.a.autonomy.level: unknown worker level `full`\n  hint: `full` is a job level; valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
+            ),
+            (
+                "autonomy: {job: {overrides: {1: {level: yolo}}}}\n",
+                "error checkrein.yaml:1:34: autonomy.job.overrides.1.level: unknown job level `yolo`\n  hint: valid levels: `full`, `review`, `partial`, `guided`, `dependent`, `custom`",
+            ),
             (
                 "autonomy: {jobs: guided, worker: manual}\n",
                 "error checkrein.yaml:1:12: autonomy: unknown key `jobs`\n  hint: did you mean `job`?",
@@ -279,6 +288,11 @@ fn odd_tenants() {
             (
                 "workers:\n  analyst:\n    autonomy: {level: yolo}\n",
                 "error tenant.yaml:3:16: workers.analyst.autonomy.level: unknown worker level `yolo`\n  hint: valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
+            ),
+            // also beside one that is fine, and in the wrapper
+            (
+                "workers: {manager: {autonomy: manual}}\ntenant: {workers: {analyst: {autonomy: yolo}}}\n",
+                "error tenant.yaml:2:30: tenant.workers.analyst.autonomy.level: unknown worker level `yolo`\n  hint: valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
             ),
             (
                 "workers:\n  analyst: {autonomy: manual}\n  analyst: {autonomy: autonomous}\n",

@@ -65,7 +65,7 @@ impl Resolution {
 }
 
 /// The level a layer names there.
-fn named_level(layer: &Layer, place: Place<'_>) -> Option<String> {
+pub(super) fn named_level(layer: &Layer, place: Place<'_>) -> Option<String> {
     match place {
         Place::Whole => layer.block.level.set().cloned(),
         Place::Phase(phase) => match layer.block.overrides.set()?.get(phase)? {
@@ -75,7 +75,7 @@ fn named_level(layer: &Layer, place: Place<'_>) -> Option<String> {
     }
 }
 
-fn placed(problem: Problem, layer: Option<&Layer>, field: &[&str]) -> Problem {
+pub(super) fn placed(problem: Problem, layer: Option<&Layer>, field: &[&str]) -> Problem {
     match layer {
         None => problem.path(field.join(".")),
         Some(Layer { origin, .. }) => {
