@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, Settings, Tenant, env};
+use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, NamedBy, Settings, Tenant, env};
 use checkrein_core::document::Problems;
 
 use crate::error::{CliError, warn};
@@ -59,17 +59,16 @@ impl Places {
             let tenant = file.as_ref()?.shape.tenant.as_ref()?;
             Some(path.as_ref()?.parent().unwrap_or(Path::new("")).join(tenant))
         };
-        let tenant_path = self
-            .tenant
-            .clone()
-            .or_else(|| variable(env::TENANT))
-            .or_else(|| named_in(&project, &project_path))
-            .or_else(|| named_in(&user, &user_path));
+        let given = self.tenant.clone().or_else(|| variable(env::TENANT));
+        let tenant_path = given
+            .map(|path| (path, NamedBy::Caller))
+            .or_else(|| Some((named_in(&project, &project_path)?, NamedBy::Project)))
+            .or_else(|| Some((named_in(&user, &user_path)?, NamedBy::User)));
         let tenant = match tenant_path {
-            Some(path) => {
+            Some((path, named_by)) => {
                 let (tenant, more) = Tenant::read(&files::document(&path)?)?;
                 problems.extend(more);
-                Some(tenant)
+                Some((tenant, named_by))
             }
             None => None,
         };

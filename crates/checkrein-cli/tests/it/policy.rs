@@ -107,13 +107,14 @@ fn worker_entry_beats_the_environment_beats_the_default() {
 fn bad_levels_are_refused_with_their_place_and_the_valid_ones() {
     let place = Place::new()
         .file("tenant.yaml", "workers:\n  manager:\n    autonomy: manul\n")
-        .file("keys.yaml", "workers:\n  manager:\n    autonmy: manual\n")
-        .file("checkrein.yaml", "autonomy: {job: partially}\n");
+        .file("keys.yaml", "workers:\n  manager:\n    autonmy: manual\n");
+    let settings = Place::new().file("checkrein.yaml", "autonomy: {job: partially}\n");
     assert_snapshot!(
         [
             place.run(&["policy", "show", "--worker", "manager", "--tenant", "tenant.yaml"]).seen(),
             place.run(&["policy", "show", "--worker", "manager", "--tenant", "keys.yaml"]).seen(),
-            place.run(&["policy", "show", "--scope", "job"]).seen(),
+            settings.run(&["policy", "show", "--scope", "job"]).seen(),
+            settings.run(&["policy", "show", "--scope", "worker"]).seen(),
             Place::new()
                 .env("DWORKERS_DEFAULT_AUTONOMY", "semi")
                 .run(&["policy", "show", "--scope", "worker"])

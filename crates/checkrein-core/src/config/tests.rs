@@ -38,7 +38,7 @@ fn settings(project: &str, tenant: Option<&str>, environment: &[(&str, &str)]) -
     let (project, _) = CheckreinFile::read(&document("checkrein.yaml", project)?)?;
     let tenant = tenant.map(|text| Tenant::read(&document("tenant.yaml", text)?)).transpose()?;
     let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let tenant = tenant.map(|(tenant, _)| tenant);
+    let tenant = tenant.map(|(tenant, _)| (tenant, NamedBy::Caller));
     Ok(Settings::new(None, Some(project), tenant, environment.collect()).unwrap())
 }
 
@@ -179,14 +179,15 @@ fn autonomy_in_checkrein_yaml() {
 fn workers_of(name: &str, text: &str) -> String {
     answer((|| {
         let (tenant, _) = Tenant::read(&document(name, text)?)?;
-        let settings = Settings::new(None, None, Some(tenant), Vec::new()).unwrap();
+        let settings = Settings::new(None, None, Some((tenant, NamedBy::Caller)), Vec::new()).unwrap();
         let mut lines = Vec::new();
         for worker in settings.workers() {
             let resolution = settings.resolve(Scope::Worker, Subject::Worker(worker), &[])?;
             let level = resolution.policy.level.clone().unwrap_or_default();
             lines.push(format!("{worker}={level} <{}>", resolution.sources["level"]));
         }
-        let label = settings.tenant.as_ref().and_then(Tenant::label).map(|label| format!("{label}: "));
+        let label =
+            settings.tenant.as_ref().and_then(|(tenant, _)| tenant.label()).map(|label| format!("{label}: "));
         Ok(label.unwrap_or_default() + &lines.join(", "))
     })())
 }
@@ -355,6 +356,41 @@ fn whose_word_counts_for_a_worker() {
         ),
     ] {
         assert_eq!(level(project, tenant, environment), expected, "{project} {tenant:?} {environment:?}");
+    }
+}
+
+/// An entry is as strong as whoever named the place it stands in.
+#[test]
+fn whose_tenant_counts_for_a_worker() {
+    let file = |name: &str, level: &str| {
+        let text = format!("workers: {{analyst: {{autonomy: {level}}}}}\n");
+        let text = if level.is_empty() { String::new() } else { text };
+        CheckreinFile::read(&document(name, &text).unwrap()).unwrap().0
+    };
+    let tenant = "workers: {analyst: {autonomy: semi_supervised, reviewer: auto-approve}}\n";
+    for (user, project, named_by, expected) in [
+        ("manual", "autonomous", NamedBy::Caller, "tenant.yaml:1"),
+        ("manual", "autonomous", NamedBy::Project, "tenant.yaml:1"),
+        ("manual", "autonomous", NamedBy::User, "project.yaml:1"),
+        ("manual", "", NamedBy::User, "tenant.yaml:1"),
+        ("manual", "", NamedBy::Project, "tenant.yaml:1"),
+        ("", "autonomous", NamedBy::User, "project.yaml:1"),
+    ] {
+        let (tenant, _) = Tenant::read(&document("tenant.yaml", tenant).unwrap()).unwrap();
+        let settings = Settings::new(
+            Some(file("user.yaml", user)),
+            Some(file("project.yaml", project)),
+            Some((tenant, named_by)),
+            Vec::new(),
+        )
+        .unwrap();
+        let resolution = settings.resolve(Scope::Worker, Subject::Worker("analyst"), &[]).unwrap();
+        assert_eq!(
+            resolution.sources["level"].to_string(),
+            expected,
+            "user {user}, project {project}, {named_by:?}"
+        );
+        assert_eq!(settings.reviewer("analyst"), Reviewer::AutoApprove, "nobody else names a reviewer");
     }
 }
 
