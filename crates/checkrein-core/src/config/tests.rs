@@ -753,11 +753,28 @@ fn what_a_workflow_file_is_told() {
                 "gates: []\nwarning flow.yaml:7:11: phases.build.steps[0].result_handling.on_failure: `on_failure: continue` is ignored: a step's failure always stops",
             ),
             (
+                "result_handling: {on_failure: continue}\nphases:\n  build: {result_handling: {on_failure: continue}}\n",
+                "gates: []\nwarning flow.yaml:1:19: result_handling.on_failure: `on_failure: continue` is ignored: a step's failure always stops\nwarning flow.yaml:3:29: phases.build.result_handling.on_failure: `on_failure: continue` is ignored: a step's failure always stops",
+            ),
+            (
+                "phases: {build: {}}\nhooks: {pre_biuld: [], before_build: [], post_deploy: [], post_build: []}\n",
+                "gates: []\nwarning flow.yaml:2:9: hooks.pre_biuld: there is no phase `biuld`, its hooks never run\n  hint: did you mean `pre_build`?\nwarning flow.yaml:2:24: hooks.before_build: `before_build` is neither before nor after a phase, its hooks never run\n  hint: did you mean `pre_build`?\nwarning flow.yaml:2:42: hooks.post_deploy: there is no phase `deploy`, its hooks never run\n  hint: hooks are keyed `pre_PHASE` or `post_PHASE`",
+            ),
+            ("extends: base\nhooks: {pre_build: []}\n", "gates: []"),
+            (
+                "phases: {build: {}}\nhooks: {pre_build: [{name: a, path: a/../../b.sh}, {name: b, path: a..b.sh}]}\n",
+                "error flow.yaml:2:31: hooks.pre_build[0].path: `a/../../b.sh` leads out of the repository: `..` is refused",
+            ),
+            (
+                "phases:\n  build: {steps: [{id: a}, {id: b, description: look around}, {id: c, prompt: p}]}\n",
+                "error flow.yaml:2:19: phases.build.steps[0]: a step says nothing to do\n  hint: give it a `run` command or an `agent` prompt",
+            ),
+            (
                 "phases:\n  build: {steps: [{id: a, run: x, result_handling: {on_failure: stop}}]}\n",
                 "gates: []",
             ),
             (
-                "hooks:\n  pre_build: [{name: a, run: x, result_handling: {on_failure: continue}}]\n",
+                "phases: {build: {}}\nhooks:\n  pre_build: [{name: a, run: x, result_handling: {on_failure: continue}}]\n",
                 "gates: []",
             ),
             (

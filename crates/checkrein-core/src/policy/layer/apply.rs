@@ -190,8 +190,8 @@ impl Applying<'_> {
             Setting::Clear => &cleared,
             Setting::Set(budget) => budget,
         };
-        self.put("budget.tokens", &map(&budget.tokens, |v| Some(*v)), None, |p, v| p.budget.tokens = v);
-        self.put("budget.cost", &map(&budget.cost, |v| Some(*v)), None, |p, v| p.budget.cost = v);
+        self.put("budget.tokens", &map(&budget.tokens, |v| Some(v.0)), None, |p, v| p.budget.tokens = v);
+        self.put("budget.cost", &map(&budget.cost, |v| Some(v.0)), None, |p, v| p.budget.cost = v);
         self.put("budget.time", &map(&budget.time, |v| Some(v.0)), None, |p, v| p.budget.time = v);
     }
 

@@ -2,9 +2,20 @@
 //! the policy as a whole and for each phase that sees it differently.
 
 use super::apply::Applying;
+use crate::boundary::BoundaryKind;
 use crate::document::{Gravity, closest, listed};
 use crate::policy::block::{Block, OverrideBlock};
-use crate::policy::{Ask, Frequency, PhaseOverride, Policy, Said, Setting, Tolerance, Trigger, Word};
+use crate::policy::{Ask, Frequency, On, PhaseOverride, Policy, Said, Setting, Tolerance, Trigger, Word};
+
+const BUILTIN_KINDS: [BoundaryKind; 7] = [
+    BoundaryKind::Step,
+    BoundaryKind::PhaseEntry,
+    BoundaryKind::Phase,
+    BoundaryKind::Complete,
+    BoundaryKind::Deliverable,
+    BoundaryKind::FinalOutput,
+    BoundaryKind::PhaseTransition,
+];
 
 /// One of the settings a level speaks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +171,7 @@ impl Applying<'_> {
         self.one(place, Field::Ask, ask, &mut own, &default, |own, value| own.ask = Some(value));
         self.write(place, own);
 
+        self.check_types(place, hold_at);
         self.check_word(place, Field::CheckInFrequency, check_in_frequency);
         self.check_word(place, Field::WarningTolerance, warning_tolerance);
         self.check_word(place, Field::ErrorTolerance, error_tolerance);
@@ -216,6 +228,22 @@ impl Applying<'_> {
         match place {
             Place::Whole => self.cleared(field.name(), &place.path(written_at)),
             Place::Phase(_) => self.source(&place.key(field.name()), &place.path(written_at), None),
+        }
+    }
+
+    /// Any type is legal (C1), but one that is nearly a built-in kind is probably misspelt.
+    fn check_types(&mut self, place: Place<'_>, hold_at: &Setting<Vec<Trigger>>) {
+        for (index, trigger) in hold_at.set().into_iter().flatten().enumerate() {
+            let On::Kind(BoundaryKind::Type(name)) = &trigger.on else { continue };
+            let known = self.to.policy.checkpoint_types.contains(name);
+            if let Some(near) = closest(name, BUILTIN_KINDS.iter().map(BoundaryKind::name)).filter(|_| !known)
+            {
+                let index = index.to_string();
+                let path: Vec<&str> =
+                    place.path(Field::HoldAt.name()).into_iter().chain([index.as_str(), "on"]).collect();
+                let message = format!("`{name}` is a checkpoint type of your own");
+                self.say(Gravity::Notice, &path, message, Some(format!("did you mean `{near}`?")));
+            }
         }
     }
 

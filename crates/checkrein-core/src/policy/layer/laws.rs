@@ -79,8 +79,8 @@ fn block(scope: Scope) -> impl Strategy<Value = Value> {
         ("on_limit_reached", word(&["stop", "truncate"]).boxed()),
     ]);
     let budget = some_of(vec![
-        ("tokens", or_null(any::<u64>().prop_map(Value::from)).boxed()),
-        ("cost", or_null((0.0..100.0).prop_map(Value::from)).boxed()),
+        ("tokens", or_null((1..=u64::MAX).prop_map(Value::from)).boxed()),
+        ("cost", or_null((0.1..100.0).prop_map(Value::from)).boxed()),
         ("time", word(&["90s", "1h 30m"]).boxed()),
     ]);
     let overrides = vec((select(PHASES), own_block(scope)), 0..3).prop_map(|phases| {

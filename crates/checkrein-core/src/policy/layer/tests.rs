@@ -1263,6 +1263,65 @@ fn policy_show_prints_all_a_phase_holds_at() {
 }
 
 #[test]
+fn a_budget_is_more_than_nothing() {
+    check(
+        Workflow,
+        &[
+            (
+                &[(Start, "{budget: {tokens: 1, cost: 0.01, time: 1s}}")],
+                "start:1 budget.tokens=1 budget.cost=0.01 budget.time=1s",
+            ),
+            (
+                &[(Start, "{budget: {tokens: 0}}")],
+                "refused: start:1:19: budget.tokens: must be at least 1, found `0`",
+            ),
+            (
+                &[(Start, "{budget: {cost: 0}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `0`",
+            ),
+            (
+                &[(Start, "{budget: {cost: -2.5}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `-2.5`",
+            ),
+            (
+                &[(Start, "{budget: {cost: .inf}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `inf`",
+            ),
+            (
+                &[(Start, "{budget: {cost: .nan}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `NaN`",
+            ),
+            (
+                &[(Start, "{budget: {time: 0s}}")],
+                "refused: start:1:17: budget.time: must be more than no time",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_type_that_is_nearly_a_kind_is_asked_about() {
+    check_said(
+        Job,
+        &[
+            (
+                &[(Start, "{hold_at: [{on: phase}, {on: phaes}]}")],
+                &[
+                    "notice start:1:26: hold_at[1].on: `phaes` is a checkpoint type of your own\n  hint: did you mean `phase`?",
+                ],
+            ),
+            (
+                &[(Start, "{overrides: {build: {hold_at: [{on: Step}]}}}")],
+                &[
+                    "notice start:1:33: overrides.build.hold_at[0].on: `Step` is a checkpoint type of your own\n  hint: did you mean `step`?",
+                ],
+            ),
+            (&[(Start, "{hold_at: [{on: draft}, {on: '*'}, {on: ''}]}")], &[]),
+        ],
+    );
+}
+
+#[test]
 fn completion_belongs_to_the_whole() {
     check_said(
         Workflow,
@@ -1437,7 +1496,11 @@ fn examples_are_checked_against_the_policy_their_layer_leaves() {
             ),
             (
                 &[(Definition, "{examples: [{expect: halt}]}")],
-                "refused: file:1:13: examples[0]: example expects halt, the policy says proceed",
+                "refused: file:1:22: examples[0].expect: unknown value `halt`, expected one of `proceed`, `hold`, `stop`",
+            ),
+            (
+                &[(Definition, "{examples: [{expect: hodl}]}")],
+                "refused: file:1:22: examples[0].expect: unknown value `hodl`, expected one of `proceed`, `hold`, `stop`\n  hint: did you mean `hold`?",
             ),
             (
                 &[(Definition, "{examples: [{expect: {outcome: halt}}]}")],
