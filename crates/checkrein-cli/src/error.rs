@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
-use checkrein_core::document::Problems;
+use checkrein_core::document::{Problem, Problems};
 
 /// The exit codes people script against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,20 @@ impl CliError {
 impl From<Problems> for CliError {
     fn from(problems: Problems) -> CliError {
         CliError { exit: Exit::Usage, body: Body::Problems(problems) }
+    }
+}
+
+/// For a command that collects what is wrong instead of giving up at once.
+impl From<CliError> for Problems {
+    fn from(error: CliError) -> Problems {
+        match error.body {
+            Body::Problems(problems) => problems,
+            Body::Message { message, hint } => {
+                let mut problem = Problem::error("", message);
+                problem.hint = hint;
+                problem.into()
+            }
+        }
     }
 }
 

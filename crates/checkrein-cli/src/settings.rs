@@ -117,26 +117,16 @@ pub fn expert_files() -> Vec<(String, PathBuf)> {
 
 /// An expert with all it extends.
 pub fn expert(name: &str) -> Result<Expert, CliError> {
-    let files = expert_files();
+    expert_among(&expert_files(), name).map_err(CliError::from)
+}
+
+/// An expert with all it extends, from these files and the built-in ones.
+pub fn expert_among(files: &[(String, PathBuf)], name: &str) -> Result<Expert, Problems> {
     let known: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
-    let mut broken = None;
-    let found = Expert::find(
-        name,
-        |wanted| {
-            let Some((_, path)) = files.iter().find(|(name, _)| name == wanted) else { return Ok(None) };
-            let document = match files::document(path) {
-                Ok(document) => document,
-                Err(error) => {
-                    broken = Some(error);
-                    return Err(Problems::default());
-                }
-            };
-            ExpertFile::read(&document).map(|(file, _)| Some(file))
-        },
-        &known,
-    );
-    match (found, broken) {
-        (_, Some(error)) => Err(error),
-        (found, None) => found.map_err(CliError::from),
-    }
+    let file = |wanted: &str| {
+        let Some((_, path)) = files.iter().find(|(name, _)| name == wanted) else { return Ok(None) };
+        let document = files::document(path)?;
+        ExpertFile::read(&document).map(|(file, _)| Some(file))
+    };
+    Expert::find(name, file, &known)
 }

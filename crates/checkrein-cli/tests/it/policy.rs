@@ -245,6 +245,56 @@ fn check_without_files_looks_at_everything_here() {
     );
 }
 
+/// A file is judged alike whether it is named or found.
+#[test]
+fn check_judges_a_file_alike_named_or_found() {
+    let expert = |name: &str| format!(".checkrein/experts/{name}/config.yaml");
+    let place = Place::new()
+        .file("checkrein.yaml", "tenant: tenant.yaml\nframes: {level: alwyas}\n")
+        .file("tenant.yaml", "workers: {a: {autonomy: {level: manual, checkpoint_types: [draft]}}}\n")
+        .file(&expert("bare"), "$extends: plumber\n")
+        .file(&expert("broken"), "autonomy: [\n")
+        .file(&expert("heir"), "$extends: broken\n")
+        .file(&expert("lost"), "$extends: codr\n")
+        .file(&expert("odd"), "autonomy: {error_tolerance: some}\n");
+    let found = place.run(&["policy", "check"]);
+    assert_snapshot!(found.seen());
+    for (file, code) in [("checkrein.yaml", 2), ("tenant.yaml", 2), (&expert("lost"), 2), (&expert("odd"), 2)]
+    {
+        let named = place.run(&["policy", "check", file]);
+        assert_eq!(named.code, code, "{}", named.seen());
+        for line in named.stderr.lines() {
+            assert!(found.stderr.contains(line), "{line}");
+        }
+        assert!(named.stderr.contains(file), "{}", named.seen());
+    }
+    let heir = place.run(&["policy", "check", &expert("heir")]);
+    assert!(heir.code == 2 && heir.stderr.contains("broken/config.yaml:1:11"), "{}", heir.seen());
+}
+
+#[test]
+fn check_and_test_answer_programs() {
+    let place = Place::new().file(
+        "flow.yaml",
+        "id: x\nautonomy:\n  level: guarded\n  error_tolerance: lots\n  examples:\n    - {name: fine, expect: proceed}\nphases: {build: {}}\n",
+    );
+    let checked = place.run(&["policy", "check", "--json", "flow.yaml"]);
+    assert_eq!((checked.code, checked.stderr.as_str()), (2, ""));
+    assert_eq!(
+        checked.json()[2],
+        json!({"gravity": "warning", "source": "flow.yaml", "line": 4, "column": 3, "path": "autonomy.error_tolerance",
+               "message": "unknown error_tolerance `lots`, it ranks as `low`",
+               "hint": "valid values: `none`, `low`, `medium`, `high`"})
+    );
+    let clean = Place::new().run(&["policy", "check", "--json"]);
+    assert_eq!((clean.code, clean.json()), (0, json!([])));
+    assert_eq!(
+        place.run(&["policy", "test", "--json", "flow.yaml"]).json(),
+        json!([{"source": "flow.yaml", "line": 6, "column": 7, "path": "autonomy.examples[0]", "name": "fine",
+                "passed": true, "failure": null}])
+    );
+}
+
 #[test]
 fn test_runs_the_examples_a_policy_carries() {
     let place = Place::new().file(

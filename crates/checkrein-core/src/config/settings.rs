@@ -6,7 +6,7 @@ use super::expert::Expert;
 use super::tenant::{Reviewer, Tenant};
 use super::workflow::Workflow;
 use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
-use crate::document::{Document, Problems};
+use crate::document::{Document, Gravity, Problem, Problems};
 use crate::frame::{self, FrameConfig};
 use crate::policy::{Layer, LayerRank, Resolution, Scope, Tested};
 
@@ -148,6 +148,38 @@ impl Settings {
         warnings.extend(odd);
         warnings.extend(config.apply(&patch));
         (config, warnings)
+    }
+
+    /// The same oddities, each with its place.
+    pub fn frame_problems(&self) -> Problems {
+        let mut problems = Problems::default();
+        for file in [&self.user, &self.project].into_iter().flatten() {
+            problems.extend(file.frames());
+        }
+        let (patch, mut odd) = frame::from_env(|name| self.variable(name));
+        odd.extend(FrameConfig::default().apply(&patch));
+        for warning in odd {
+            // A warning begins with the variable it is about.
+            let told = warning.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
+            let (variable, message) = told.unwrap_or(("environment", warning.as_str()));
+            problems.push(Problem { gravity: Gravity::Warning, ..Problem::error(variable, message) });
+        }
+        problems
+    }
+
+    /// The same place with other settings of the project, or another tenant file.
+    pub fn with(
+        &self,
+        project: Option<CheckreinFile>,
+        tenant: Option<Tenant>,
+    ) -> Result<Settings, ClassifyError> {
+        let tenant = tenant.map(|tenant| (tenant, NamedBy::Caller));
+        Settings::new(
+            self.user.clone(),
+            project.or_else(|| self.project.clone()),
+            tenant.or_else(|| self.tenant.clone()),
+            self.environment.clone(),
+        )
     }
 
     /// The files that were read, weakest first.

@@ -175,6 +175,38 @@ fn autonomy_in_checkrein_yaml() {
     );
 }
 
+/// What is said about a checkrein.yaml when it is read, and about its frames.
+fn said_of(text: &str) -> String {
+    answer((|| {
+        let (file, mut problems) = CheckreinFile::read(&document("checkrein.yaml", text)?)?;
+        problems.extend(file.frames());
+        Ok(told(&problems))
+    })())
+}
+
+#[test]
+fn frames_and_words_in_checkrein_yaml() {
+    check(
+        said_of,
+        &[
+            ("frames: {level: auto, pushThreshold: 60, weights: {duration: 2}}\n", ""),
+            (
+                "frames:\n  level: always\n  aggregation: sum\n",
+                "warning checkrein.yaml:2:3: frames.level: unknown value `always`, ignored; valid are manual, suggest, auto\nwarning checkrein.yaml:3:3: frames.aggregation: unknown value `sum`, ignored; valid are average, weighted, max",
+            ),
+            (
+                "frames:\n  enabledHeuristics:\n    - duration\n    - duratoin\n  weights: {complexity: -1, compelxity: 1}\n",
+                "warning checkrein.yaml:4:7: frames.enabledHeuristics[1]: unknown heuristic `duratoin`, ignored; did you mean `duration`?\nwarning checkrein.yaml:5:29: frames.weights.compelxity: unknown heuristic `compelxity`, ignored; did you mean `complexity`?\nwarning checkrein.yaml:5:13: frames.weights.complexity: `-1` is not a number of 0 or more, ignored",
+            ),
+            ("classify: {severity: {high: {add: [outage]}}, category: {style: {replace: [nit$]}}}\n", ""),
+            (
+                "classify:\n  severity:\n    high:\n      add: [outage, '!!']\n  category: {style: {replace: ['', nit]}}\n",
+                "error checkrein.yaml:4:21: classify.severity.high.add[1]: `!!` is not a word to look for: it begins with no letter or digit\nerror checkrein.yaml:5:32: classify.category.style.replace[0]: `` is not a word to look for: it begins with no letter or digit",
+            ),
+        ],
+    );
+}
+
 /// Every worker of a tenant file with its level.
 fn workers_of(name: &str, text: &str) -> String {
     answer((|| {
