@@ -72,6 +72,14 @@ fn explain_names_the_source_of_every_value() {
 }
 
 #[test]
+fn explain_writes_lengths_of_time_as_people_do() {
+    let autonomy = r#"{"timeout": "2h", "budget": {"time": 5400}}"#;
+    let explained = Place::new().run(&["policy", "explain", "--autonomy", autonomy, "--json"]).json();
+    assert_eq!(explained["policy"]["timeout"], "2h");
+    assert_eq!(explained["policy"]["budget"]["time"], "1h 30m");
+}
+
+#[test]
 fn explain_shows_a_worker_by_name() {
     let place = Place::new().file("tenant.yaml", TENANT).env("CHECKREIN_TENANT", "tenant.yaml");
     assert_snapshot!(place.run(&["policy", "explain", "--scope", "worker", "--worker", "manager"]).seen());

@@ -45,6 +45,7 @@ pub struct Policy {
     pub require_approval_for: Vec<String>,
     pub ask: Ask,
     /// How long a hold waits for an answer; none waits for ever.
+    #[serde(with = "crate::duration::text")]
     pub timeout: Option<Duration>,
     pub on_timeout: OnTimeout,
     pub protected_paths: Vec<String>,
@@ -178,6 +179,7 @@ pub enum OnTimeout {
 pub struct Budget {
     pub tokens: Option<u64>,
     pub cost: Option<f64>,
+    #[serde(with = "crate::duration::text")]
     pub time: Option<Duration>,
 }
 

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use checkrein_core::duration::Written;
 use checkrein_core::policy::{Ask, OnLimit, OnTimeout, PhaseOverride, Policy, Resolution, Trigger};
 
 use super::asked::Asked;
@@ -164,14 +165,5 @@ fn ask(ask: Ask) -> &'static str {
 }
 
 fn length(duration: Duration) -> String {
-    let mut rest_ms = duration.as_millis();
-    let mut parts: Vec<String> = Vec::new();
-    for (unit, unit_ms) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)] {
-        let count = rest_ms / unit_ms;
-        rest_ms %= unit_ms;
-        if count > 0 {
-            parts.push(format!("{count}{unit}"));
-        }
-    }
-    if parts.is_empty() { "no time".to_owned() } else { parts.join(" ") }
+    Written(duration).to_string()
 }
