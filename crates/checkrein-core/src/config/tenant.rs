@@ -69,8 +69,14 @@ impl Tenant {
     pub fn read(document: &Arc<Document>) -> Result<(Tenant, Problems), Problems> {
         let (shape, mut problems) = decode::<TenantShape>(document, Gravity::Error)?;
         let tenant = Tenant { document: Arc::clone(document), shape };
-        for layer in tenant.workers().filter_map(|worker| tenant.layer(worker)) {
-            problems.extend(layer.check_levels(Scope::Worker));
+        let below = tenant.shape.tenant.iter().map(|body| (&["tenant", "workers"][..], &body.workers));
+        for (path, workers) in std::iter::once((&["workers"][..], &tenant.shape.workers)).chain(below) {
+            for (worker, entry) in workers {
+                let path: Vec<&str> = path.iter().copied().chain([worker.as_str()]).collect();
+                if let Some(layer) = worker_layer(document, &path, entry.as_ref()) {
+                    problems.extend(layer.check_levels(Scope::Worker));
+                }
+            }
         }
         problems.refuse_or(tenant)
     }

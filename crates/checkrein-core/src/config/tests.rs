@@ -328,6 +328,10 @@ fn odd_tenants() {
                 "error tenant.yaml:2:30: tenant.workers.analyst.autonomy.level: unknown worker level `yolo`\n  hint: valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
             ),
             (
+                "workers: {analyst: {autonomy: manual}}\ntenant: {workers: {analyst: {autonomy: yolo}}}\n",
+                "error tenant.yaml:2:30: tenant.workers.analyst.autonomy.level: unknown worker level `yolo`\n  hint: valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
+            ),
+            (
                 "workers:\n  analyst: {autonomy: manual}\n  analyst: {autonomy: autonomous}\n",
                 "error tenant.yaml:3:3: key `analyst` is given twice",
             ),
