@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, Settings, Tenant, env};
+use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, NamedBy, Settings, Tenant, env};
 use checkrein_core::document::Problems;
 
 use crate::error::{CliError, warn};
@@ -59,17 +59,16 @@ impl Places {
             let tenant = file.as_ref()?.shape.tenant.as_ref()?;
             Some(path.as_ref()?.parent().unwrap_or(Path::new("")).join(tenant))
         };
-        let tenant_path = self
-            .tenant
-            .clone()
-            .or_else(|| variable(env::TENANT))
-            .or_else(|| named_in(&project, &project_path))
-            .or_else(|| named_in(&user, &user_path));
+        let given = self.tenant.clone().or_else(|| variable(env::TENANT));
+        let tenant_path = given
+            .map(|path| (path, NamedBy::Caller))
+            .or_else(|| Some((named_in(&project, &project_path)?, NamedBy::Project)))
+            .or_else(|| Some((named_in(&user, &user_path)?, NamedBy::User)));
         let tenant = match tenant_path {
-            Some(path) => {
+            Some((path, named_by)) => {
                 let (tenant, more) = Tenant::read(&files::document(&path)?)?;
                 problems.extend(more);
-                Some(tenant)
+                Some((tenant, named_by))
             }
             None => None,
         };
@@ -118,26 +117,16 @@ pub fn expert_files() -> Vec<(String, PathBuf)> {
 
 /// An expert with all it extends.
 pub fn expert(name: &str) -> Result<Expert, CliError> {
-    let files = expert_files();
+    expert_among(&expert_files(), name).map_err(CliError::from)
+}
+
+/// An expert with all it extends, from these files and the built-in ones.
+pub fn expert_among(files: &[(String, PathBuf)], name: &str) -> Result<Expert, Problems> {
     let known: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
-    let mut broken = None;
-    let found = Expert::find(
-        name,
-        |wanted| {
-            let Some((_, path)) = files.iter().find(|(name, _)| name == wanted) else { return Ok(None) };
-            let document = match files::document(path) {
-                Ok(document) => document,
-                Err(error) => {
-                    broken = Some(error);
-                    return Err(Problems::default());
-                }
-            };
-            ExpertFile::read(&document).map(|(file, _)| Some(file))
-        },
-        &known,
-    );
-    match (found, broken) {
-        (_, Some(error)) => Err(error),
-        (found, None) => found.map_err(CliError::from),
-    }
+    let file = |wanted: &str| {
+        let Some((_, path)) = files.iter().find(|(name, _)| name == wanted) else { return Ok(None) };
+        let document = files::document(path)?;
+        ExpertFile::read(&document).map(|(file, _)| Some(file))
+    };
+    Expert::find(name, file, &known)
 }

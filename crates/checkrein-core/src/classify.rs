@@ -183,6 +183,11 @@ pub enum ClassifyError {
     TooMany { reason: String },
 }
 
+/// Whether a configured word can be looked for at all.
+pub fn check_word(word: &str) -> Result<(), ClassifyError> {
+    Word::parse(word, Tells::Severity(0)).map(|_| ())
+}
+
 static BUILTIN: LazyLock<Classifier> =
     LazyLock::new(|| Classifier::new(&ClassifyConfig::default()).unwrap_or_default());
 
