@@ -9,7 +9,9 @@ use serde::de::IgnoredAny;
 
 use super::tenant::{WorkerEntry, worker_layer};
 use crate::classify::{ClassifyConfig, check_word};
-use crate::document::{Document, Gravity, Problem, Problems, Value, closest, decode, decode_part, listed};
+use crate::document::{
+    Document, Entry, Gravity, Problem, Problems, Value, closest, decode, decode_part, listed,
+};
 use crate::frame::{FrameConfig, FrameConfigPatch};
 use crate::policy::{Autonomy, Block, LEVELS, Layer, LayerRank, Level, Origin, Scope};
 
@@ -158,8 +160,10 @@ type Blocks = Vec<(Scope, Block, Vec<&'static str>)>;
 /// scope that knows it.
 fn blocks(document: &Document) -> Result<(Blocks, Problems), Problems> {
     let Some(node) = document.root.get("autonomy") else { return Ok((Vec::new(), Problems::default())) };
-    let scoped =
-        |node: &crate::document::Node| Scope::ALL.iter().any(|scope| node.get(scope.name()).is_some());
+    // A key that is nearly a scope was meant to be one, and is then told so.
+    let scoped = |entries: &[Entry]| {
+        entries.iter().any(|entry| closest(&entry.key, Scope::ALL.map(Scope::name)).is_some())
+    };
     match &node.value {
         Value::Null => Ok((Vec::new(), Problems::default())),
         Value::Text(level) => match Level::scope_of(level) {
@@ -194,7 +198,7 @@ fn blocks(document: &Document) -> Result<(Blocks, Problems), Problems> {
                 Err(problem.at(Some(document.position(&["autonomy"]))).hint(hint).into())
             }
         },
-        Value::Map(_) if !scoped(node) => {
+        Value::Map(entries) if !scoped(entries) => {
             let (block, problems) = decode_part::<Block>(document, node, "autonomy", Gravity::Error)?;
             Ok((vec![(Scope::Workflow, block, vec!["autonomy"])], problems))
         }
