@@ -5,6 +5,7 @@ mod authority;
 mod checkpoint;
 mod error;
 mod token;
+pub mod worker;
 
 use checkrein_core::config::Settings;
 use checkrein_store::Store;
