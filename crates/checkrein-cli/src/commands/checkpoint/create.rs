@@ -24,7 +24,13 @@ pub struct Args {
     #[arg(long = "type", value_name = "TYPE", default_value = "deliverable")]
     kind: String,
     /// What to approve: text, or a JSON object or list
-    #[arg(long, value_name = "TEXT", required_unless_present = "file", conflicts_with = "file")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        required_unless_present = "file",
+        conflicts_with = "file"
+    )]
     deliverable: Option<String>,
     /// A file with what to approve, `-` for standard input
     #[arg(long, value_name = "FILE")]
