@@ -80,10 +80,7 @@ impl Session {
     /// Whoever gives a verdict. A person at a terminal may; a program needs a reviewer's token; what
     /// runs inside an agent's attempt never may, whatever it holds.
     pub fn judge(&self) -> Result<Principal, CliError> {
-        if inside_attempt() {
-            return Err(CliError::failed("a verdict cannot be given from inside an agent's attempt")
-                .hint("give it from a terminal of your own"));
-        }
+        outside_attempt()?;
         if let Some(principal) = self.by_token()? {
             return Ok(principal);
         }
@@ -107,15 +104,28 @@ impl Session {
 
 /// The person this machine knows, or a program on their behalf.
 fn local(role: Role) -> Principal {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let name = set("USER").or_else(|| set("LOGNAME"));
-    let name = name.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()));
     let kind = match role {
         Role::Agent => PrincipalKind::Agent,
         _ if std::io::stdin().is_terminal() => PrincipalKind::Person,
         _ => PrincipalKind::Program,
     };
-    Principal { name, kind, role }
+    Principal { name: local_name(), kind, role }
+}
+
+/// What this machine calls whoever runs this.
+pub fn local_name() -> String {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let name = set("USER").or_else(|| set("LOGNAME"));
+    name.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()))
+}
+
+/// Refuses where no verdict may be given, whatever the caller holds.
+pub fn outside_attempt() -> Result<(), CliError> {
+    if inside_attempt() {
+        return Err(CliError::failed("a verdict cannot be given from inside an agent's attempt")
+            .hint("give it from a terminal of your own"));
+    }
+    Ok(())
 }
 
 /// Checkrein tells every attempt what it is; a process that was told is inside one.
