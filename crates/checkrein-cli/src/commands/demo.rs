@@ -196,8 +196,10 @@ impl Stage {
     /// Runs it for everybody to see.
     fn show(&self, arguments: &[&str]) -> Result<(), CliError> {
         let typed = arguments.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-        tell(format_args!("$ checkrein {}\n", harmless(&typed)));
-        tell(self.run(arguments)?);
+        tell(format_args!("  $ checkrein {}\n", harmless(&typed)));
+        for line in self.run(arguments)?.lines() {
+            tell(if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") });
+        }
         Ok(())
     }
 }
@@ -272,7 +274,7 @@ fn quoted(word: &str) -> String {
 }
 
 fn indented(line: &str) -> String {
-    format!("  | {}\n", harmless(line))
+    format!("  worker: {}\n", harmless(line))
 }
 
 /// A story is told as it happens; a reader who has left misses nothing.

@@ -80,7 +80,7 @@ fn a_person_rejects_and_the_worker_hears_why() {
     terminal.until("at it? ").press("r\n").until("Why? ").press("- it's the old login\n");
     let (seen, code) = terminal.end();
     assert_eq!(code, 0, "{seen}");
-    assert!(seen.contains("| rejected release-notes: - it's the old login"), "{seen}");
+    assert!(seen.contains("worker: rejected release-notes: - it's the old login"), "{seen}");
     assert!(seen.contains("Not approved, so I published nothing."), "{seen}");
     assert!(seen.contains("reason      - it's the old login"), "{seen}");
 }

@@ -76,3 +76,8 @@ pub use error::{CheckpointError, CheckpointRejectedError};
 pub use level::{AutonomyLevel, UnknownLevel};
 pub use reviewer::{Answer, AutoApproveReviewer, CheckpointHandler, PendingReviewer};
 pub use store::CheckpointStore;
+
+/// What the manual shows in Rust is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/checkpoints.md")]
+struct Manual;
