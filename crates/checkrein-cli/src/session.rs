@@ -92,12 +92,14 @@ impl Session {
     }
 
     fn by_token(&self) -> Result<Option<Principal>, CliError> {
-        match std::env::var(env::TOKEN) {
-            Ok(secret) if !secret.trim().is_empty() => {
+        // A token that is no text is a wrong one, not none.
+        let secret = std::env::var_os(env::TOKEN).map(|secret| secret.to_string_lossy().into_owned());
+        match secret.filter(|secret| !secret.trim().is_empty()) {
+            Some(secret) => {
                 let principal = self.wait(self.engine.authenticate(&secret));
                 principal.map(Some).map_err(|error: EngineError| error.into())
             }
-            _ => Ok(None),
+            None => Ok(None),
         }
     }
 }

@@ -8,7 +8,7 @@ use checkrein_core::config::env;
 use tempfile::TempDir;
 
 use crate::error::{CliError, Exit};
-use crate::output::{HEADING, Output, harmless};
+use crate::output::{HEADING, Output, harmless, quoted};
 use crate::session;
 
 #[derive(Debug, clap::Args)]
@@ -261,16 +261,6 @@ fn no_stage(error: std::io::Error) -> CliError {
 
 fn heading(text: &str) {
     tell(format_args!("\n{HEADING}{text}{HEADING:#}\n\n"));
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./:".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 fn indented(line: &str) -> String {

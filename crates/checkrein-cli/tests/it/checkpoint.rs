@@ -349,6 +349,29 @@ fn what_a_worker_hands_in_cannot_command_the_terminal() {
 }
 
 #[test]
+fn what_a_person_is_told_to_type_does_nothing_else() {
+    for (id, typed) in [
+        ("report-7", "report-7"),
+        ("a b", "'a b'"),
+        ("x; touch owned #", "'x; touch owned #'"),
+        ("$(touch owned)", "'$(touch owned)'"),
+        ("it's `touch owned`", r"'it'\''s `touch owned`'"),
+        ("-m", "-- -m"),
+    ] {
+        let place = Place::new();
+        let arguments = ["checkpoint", "create", "--worker", "w", "--deliverable", "x"];
+        let asked = place.run(&[&arguments[..], &[&format!("--id={id}")]].concat());
+        let line = format!("checkrein approve {typed}");
+        let told = format!("note: deliverable waits for a person: `{line}`\n");
+        assert_eq!((asked.stderr, asked.code), (told, 3));
+        let token = place.token("reviewer", "ann");
+        let pasted = place.shell(&format!("CHECKREIN_TOKEN={token} {line}"));
+        assert_eq!(pasted.stdout, format!("approved {id}\n"), "{}", pasted.seen());
+        assert!(!place.path().join("owned").exists());
+    }
+}
+
+#[test]
 fn a_wait_ends_at_its_timeout_without_an_answer() {
     let place = Place::new();
     create(&place, "c1", "draft");

@@ -155,6 +155,7 @@ fn a_token_of_too_little_is_refused() {
             assert_eq!(ran.code, 1, "{role} {arguments:?}: {}", ran.seen());
             assert!(ran.stderr.contains("that takes the role reviewer"), "{}", ran.stderr);
         }
+        assert_eq!(place.run_as(&token, &["approve", "c1", "c1"]).code, 1);
     }
     assert_eq!(status(&place, "c1"), "pending");
 }
