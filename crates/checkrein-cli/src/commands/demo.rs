@@ -1,6 +1,7 @@
 use std::fmt::Display;
 use std::fs;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -141,7 +142,9 @@ struct Stage {
 
 impl Stage {
     fn new(reviewer: Reviewer) -> Result<Stage, CliError> {
-        let directory = tempfile::Builder::new().prefix("checkrein-demo-").tempdir().map_err(no_stage)?;
+        let owner_only = fs::Permissions::from_mode(0o700);
+        let directory = tempfile::Builder::new().prefix("checkrein-demo-").permissions(owner_only).tempdir();
+        let directory = directory.map_err(no_stage)?;
         let path = directory.path();
         fs::write(path.join("checkrein.yaml"), SETTINGS).map_err(no_stage)?;
         fs::write(path.join("notes.md"), DRAFT).map_err(no_stage)?;

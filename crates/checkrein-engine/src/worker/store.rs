@@ -1,3 +1,4 @@
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -86,7 +87,8 @@ const TYPE: &str = "deliverable";
 impl CheckpointStore {
     /// A store in a private temporary file, removed with the last clone.
     pub fn new() -> Result<CheckpointStore, CheckpointError> {
-        let directory = tempfile::Builder::new().prefix("checkrein-").tempdir();
+        let owner_only = std::fs::Permissions::from_mode(0o700);
+        let directory = tempfile::Builder::new().prefix("checkrein-").permissions(owner_only).tempdir();
         let directory = directory.map_err(CheckpointError::NoTemporaryStore)?;
         CheckpointStore::at(&directory.path().join("store.db"), Some(directory))
     }
@@ -226,9 +228,10 @@ impl CheckpointStore {
     ///
     /// let reviewer = store.clone();
     /// let id = cp.id.clone();
-    /// std::thread::spawn(move || reviewer.approve(&id));
+    /// let reviewer = std::thread::spawn(move || reviewer.approve(&id));
     /// let approved = store.wait(&cp.id, None)?;
     /// assert_eq!(approved.deliverable, Some("draft".into()));
+    /// # reviewer.join().expect("the reviewer is well")?;
     /// # Ok::<(), CheckpointError>(())
     /// ```
     pub fn wait(&self, id: &str, at_most: Option<Duration>) -> Result<Checkpoint, CheckpointError> {
@@ -433,6 +436,7 @@ mod tests {
         let store = store();
         let clone = store.clone();
         let directory = store.engine().store().path().parent().unwrap().to_owned();
+        assert_eq!(directory.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         drop(store);
         clone.create("draft", "w", "p").unwrap();
         drop(clone);
