@@ -64,6 +64,10 @@ impl CliError {
         self
     }
 
+    pub const fn exit(&self) -> Exit {
+        self.exit
+    }
+
     /// Says it on stderr.
     pub fn report(self) -> ExitCode {
         let text = match &self.body {

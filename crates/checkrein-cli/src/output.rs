@@ -62,6 +62,16 @@ pub fn harmless(text: &str) -> String {
     out
 }
 
+/// A word as a shell takes it: what an agent named must not do more than name when a person pastes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Rows under a heading, columns as wide as they need to be; a cell may have several lines.
 pub struct Table {
     heading: Vec<&'static str>,

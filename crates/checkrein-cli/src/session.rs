@@ -80,10 +80,7 @@ impl Session {
     /// Whoever gives a verdict. A person at a terminal may; a program needs a reviewer's token; what
     /// runs inside an agent's attempt never may, whatever it holds.
     pub fn judge(&self) -> Result<Principal, CliError> {
-        if inside_attempt() {
-            return Err(CliError::failed("a verdict cannot be given from inside an agent's attempt")
-                .hint("give it from a terminal of your own"));
-        }
+        outside_attempt()?;
         if let Some(principal) = self.by_token()? {
             return Ok(principal);
         }
@@ -95,27 +92,42 @@ impl Session {
     }
 
     fn by_token(&self) -> Result<Option<Principal>, CliError> {
-        match std::env::var(env::TOKEN) {
-            Ok(secret) if !secret.trim().is_empty() => {
+        // A token that is no text is a wrong one, not none.
+        let secret = std::env::var_os(env::TOKEN).map(|secret| secret.to_string_lossy().into_owned());
+        match secret.filter(|secret| !secret.trim().is_empty()) {
+            Some(secret) => {
                 let principal = self.wait(self.engine.authenticate(&secret));
                 principal.map(Some).map_err(|error: EngineError| error.into())
             }
-            _ => Ok(None),
+            None => Ok(None),
         }
     }
 }
 
 /// The person this machine knows, or a program on their behalf.
 fn local(role: Role) -> Principal {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let name = set("USER").or_else(|| set("LOGNAME"));
-    let name = name.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()));
     let kind = match role {
         Role::Agent => PrincipalKind::Agent,
         _ if std::io::stdin().is_terminal() => PrincipalKind::Person,
         _ => PrincipalKind::Program,
     };
-    Principal { name, kind, role }
+    Principal { name: local_name(), kind, role }
+}
+
+/// What this machine calls whoever runs this.
+pub fn local_name() -> String {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let name = set("USER").or_else(|| set("LOGNAME"));
+    name.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()))
+}
+
+/// Refuses where no verdict may be given, whatever the caller holds.
+pub fn outside_attempt() -> Result<(), CliError> {
+    if inside_attempt() {
+        return Err(CliError::failed("a verdict cannot be given from inside an agent's attempt")
+            .hint("give it from a terminal of your own"));
+    }
+    Ok(())
 }
 
 /// Checkrein tells every attempt what it is; a process that was told is inside one.

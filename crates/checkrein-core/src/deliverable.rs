@@ -88,6 +88,30 @@ impl Deliverable {
     }
 }
 
+impl From<&str> for Deliverable {
+    fn from(text: &str) -> Deliverable {
+        Deliverable::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Deliverable {
+    fn from(text: String) -> Deliverable {
+        Deliverable::Text(text)
+    }
+}
+
+impl From<Vec<u8>> for Deliverable {
+    fn from(bytes: Vec<u8>) -> Deliverable {
+        Deliverable::from_bytes(bytes)
+    }
+}
+
+impl From<serde_json::Value> for Deliverable {
+    fn from(value: serde_json::Value) -> Deliverable {
+        Deliverable::from_json(value)
+    }
+}
+
 impl Content {
     /// What was delivered. Bytes that no longer read as what they were are shown as bytes.
     pub fn deliverable(&self) -> Deliverable {

@@ -77,7 +77,8 @@ pub fn fold_checkpoint(
             digest: *digest,
             round: *round,
             created_at: at,
-            resolved_at: None,
+            // Where none was required, the question was its own answer.
+            resolved_at: (*status == CheckpointStatus::NotRequired).then_some(at),
             reason: None,
             resolved_by: None,
         }),
@@ -90,5 +91,51 @@ pub fn fold_checkpoint(
             ..known
         }),
         (Event::CheckpointResolved { .. }, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folding_the_events_gives_the_checkpoint() {
+        let at = |ms| Timestamp::from_millisecond(ms).unwrap();
+        let held = Checkpoint {
+            id: CheckpointId::new("c1").unwrap(),
+            worker: "w".into(),
+            phase: "p".into(),
+            kind: "deliverable".into(),
+            status: CheckpointStatus::Pending,
+            digest: Digest::of(b"draft"),
+            round: 1,
+            created_at: at(1),
+            resolved_at: None,
+            reason: None,
+            resolved_by: None,
+        };
+        let free = Checkpoint {
+            status: CheckpointStatus::NotRequired,
+            resolved_at: Some(held.created_at),
+            ..held.clone()
+        };
+        let rejected = Checkpoint {
+            status: CheckpointStatus::Rejected,
+            resolved_at: Some(at(2)),
+            reason: Some("why".into()),
+            resolved_by: Some("ann".into()),
+            ..held.clone()
+        };
+        for (log, expected) in [
+            (vec![(1, Event::created(&held))], &held),
+            (vec![(1, Event::created(&free))], &free),
+            (vec![(1, Event::created(&held)), (2, Event::resolved(&rejected))], &rejected),
+        ] {
+            let folded = log
+                .iter()
+                .fold(None, |so_far, (ms, event)| fold_checkpoint(so_far, &held.id, at(*ms), event));
+            assert_eq!(folded.as_ref(), Some(expected));
+        }
+        assert_eq!(fold_checkpoint(None, &held.id, at(2), &Event::resolved(&rejected)), None);
     }
 }

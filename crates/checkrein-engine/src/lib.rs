@@ -5,6 +5,7 @@ mod authority;
 mod checkpoint;
 mod error;
 mod token;
+pub mod worker;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -121,6 +121,11 @@ pub(crate) fn list(
     Ok(Page { items, next })
 }
 
+pub(crate) fn clear(connection: &Connection) -> Result<(), StoreError> {
+    connection.execute_batch("DELETE FROM checkpoints; DELETE FROM events; DELETE FROM contents;")?;
+    Ok(())
+}
+
 fn read(row: &Row<'_>) -> Result<StoredCheckpoint, StoreError> {
     let id: String = row.get(1)?;
     let damaged = |what: &str| StoreError::Damaged { reason: format!("checkpoint `{id}` has a bad {what}") };

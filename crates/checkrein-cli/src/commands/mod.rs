@@ -4,6 +4,7 @@ mod approve;
 mod checkpoint;
 mod completions;
 mod config;
+mod demo;
 mod frame;
 mod inbox;
 mod policy;
@@ -31,6 +32,10 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// See it work in a minute: a worker asks, you answer, it goes on
+    ///
+    /// Runs in a throw-away directory with a store of its own. Needs no key and no network.
+    Demo(demo::Args),
     /// Everything that waits for a person, oldest first
     Inbox(inbox::Args),
     /// Approve what waits
@@ -73,6 +78,7 @@ pub fn command() -> clap::Command {
 impl Cli {
     pub fn run(self) -> Result<Output, CliError> {
         match self.command {
+            Command::Demo(args) => demo::run(&args),
             Command::Inbox(args) => inbox::run(&args),
             Command::Approve(args) => approve::run(&args),
             Command::Reject(args) => reject::run(&args),

@@ -9,7 +9,7 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
     /// What should change
-    #[arg(short = 'm', long = "message", value_name = "TEXT")]
+    #[arg(short = 'm', long = "message", value_name = "TEXT", allow_hyphen_values = true)]
     message: String,
 }
 

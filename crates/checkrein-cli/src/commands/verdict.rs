@@ -40,8 +40,9 @@ pub fn give(target: &Target, verdict: Verdict, reason: Option<String>) -> Result
             Ok(checkpoint) => decided.push(checkpoint),
             Err(error) if target.ids.len() == 1 => return Err(error.into()),
             Err(error) => {
-                let _ = CliError::from(error).report();
-                failed = Some(Exit::Conflict);
+                let error = CliError::from(error);
+                failed.get_or_insert(error.exit());
+                let _ = error.report();
             }
         }
     }

@@ -8,8 +8,13 @@
     reason = "helpers of tests may fail like tests"
 )]
 
+mod checkpoint;
 mod config;
+mod demo;
 mod docs;
 mod frame;
 mod place;
 mod policy;
+mod terminal;
+mod token;
+mod verdict;

@@ -51,24 +51,49 @@ impl Place {
 
     /// Runs with `stdin` on standard input.
     pub fn run_with(&self, arguments: &[&str], stdin: &str) -> Ran {
-        let mut command = Command::new(BINARY);
+        let mut command = self.command(BINARY);
         command.args(arguments);
         self.finish(command, stdin)
     }
 
+    /// Runs with variables that are set for this once.
+    pub fn run_env(&self, environment: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        let mut command = self.command(BINARY);
+        command.args(arguments).envs(environment.iter().copied());
+        self.finish(command, "")
+    }
+
+    /// Runs with a token in the environment.
+    pub fn run_as(&self, token: &str, arguments: &[&str]) -> Ran {
+        self.run_env(&[("CHECKREIN_TOKEN", token)], arguments)
+    }
+
+    /// Makes a token; its secret.
+    pub fn token(&self, role: &str, name: &str) -> String {
+        let made = self.run(&["token", "create", "--role", role, "--name", name]);
+        assert_eq!(made.code, 0, "{}", made.seen());
+        made.stdout.trim().to_owned()
+    }
+
     /// Runs a line as a shell would, with the binary on the path.
     pub fn shell(&self, line: &str) -> Ran {
-        let mut command = Command::new("sh");
+        let mut command = self.command("sh");
         command.args(["-c", line]);
         self.finish(command, "")
     }
 
-    fn finish(&self, mut command: Command, stdin: &str) -> Ran {
+    /// A command in this directory, with the binary on the path.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         let binaries: PathBuf = Path::new(BINARY).parent().unwrap().to_owned();
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", binaries.display());
         command.env_clear().env("PATH", path).env("HOME", self.path().join("home"));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.current_dir(self.path());
+        command
+    }
+
+    fn finish(&self, mut command: Command, stdin: &str) -> Ran {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // A command that reads no input may be gone before it is written.

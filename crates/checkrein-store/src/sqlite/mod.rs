@@ -123,6 +123,11 @@ impl Store {
         self.read(|connection| event::after(connection, after, stream, limit))
     }
 
+    /// Forgets every checkpoint with its events and contents. Positions are not used again.
+    pub async fn clear_checkpoints(&self) -> Result<(), StoreError> {
+        self.inner.writer.run(checkpoint::clear).await
+    }
+
     pub async fn add_token(&self, token: TokenRow, secret: Digest) -> Result<(), StoreError> {
         self.inner.writer.run(move |connection| principal::put(connection, &token, &secret)).await
     }

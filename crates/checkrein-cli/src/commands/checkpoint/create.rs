@@ -9,7 +9,7 @@ use super::shape;
 use super::wait::duration;
 use crate::error::{CliError, note};
 use crate::files;
-use crate::output::Output;
+use crate::output::{Output, one_line, quoted};
 use crate::session::StorePlace;
 
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,13 @@ pub struct Args {
     #[arg(long = "type", value_name = "TYPE", default_value = "deliverable")]
     kind: String,
     /// What to approve: text, or a JSON object or list
-    #[arg(long, value_name = "TEXT", required_unless_present = "file", conflicts_with = "file")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        required_unless_present = "file",
+        conflicts_with = "file"
+    )]
     deliverable: Option<String>,
     /// A file with what to approve, `-` for standard input
     #[arg(long, value_name = "FILE")]
@@ -65,7 +71,12 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let checkpoint = session.wait(session.engine.create_checkpoint(&who, new))?;
     let pending = checkpoint.status == CheckpointStatus::Pending;
     if pending && !args.json {
-        note(format_args!("{} waits for a person: `checkrein approve {}`", checkpoint.kind, checkpoint.id));
+        let id = quoted(checkpoint.id.as_str());
+        let end_of_options = if id.starts_with('-') { "-- " } else { "" };
+        note(format_args!(
+            "{} waits for a person: `checkrein approve {end_of_options}{id}`",
+            one_line(&checkpoint.kind)
+        ));
     }
     if args.wait && pending {
         let view =

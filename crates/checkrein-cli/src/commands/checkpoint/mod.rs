@@ -17,6 +17,8 @@ pub enum Command {
     /// Ask for an approval; the worker's policy says whether one is needed
     ///
     /// Exit codes: 0 approved or not required, 3 pending, 5 rejected or changes requested.
+    ///
+    /// A worker that runs as the owner of the store is held by a guard rail, not by a guarantee: docs/threat-model.md says what that means.
     Create(create::Args),
     /// List checkpoints in the order they were made
     List(list::Args),

@@ -124,9 +124,11 @@ pub const fn exit(status: CheckpointStatus) -> Exit {
 
 /// How long ago, in one word.
 pub fn age(then: Timestamp) -> String {
-    let seconds = Timestamp::now().as_second().saturating_sub(then.as_second()).max(0).cast_unsigned();
-    let (count, unit) = match Duration::from_secs(seconds).as_secs() {
-        0..60 => (seconds, "s"),
+    let past = Duration::try_from(Timestamp::now().duration_since(then)).unwrap_or_default();
+    let seconds = past.as_secs();
+    let (count, unit) = match seconds {
+        0..10 => return "now".to_owned(),
+        10..60 => (seconds, "s"),
         60..3_600 => (seconds / 60, "m"),
         3_600..86_400 => (seconds / 3_600, "h"),
         _ => (seconds / 86_400, "d"),

@@ -8,7 +8,7 @@ pub struct Args {
     /// The checkpoint
     id: String,
     /// Why
-    #[arg(short = 'm', long = "message", value_name = "TEXT")]
+    #[arg(short = 'm', long = "message", value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
     /// Answer as JSON
     #[arg(long)]

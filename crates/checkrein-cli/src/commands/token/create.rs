@@ -40,7 +40,10 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         Role::Viewer => PrincipalKind::Program,
         Role::Reviewer | Role::Admin => PrincipalKind::Person,
     };
-    let expires_at = args.expires.and_then(|length| Timestamp::now().checked_add(length).ok());
+    // A time too far away to be told must not become no end at all.
+    let end = |length: Duration| Timestamp::now().checked_add(length);
+    let expires_at = args.expires.map(end).transpose();
+    let expires_at = expires_at.map_err(|_| CliError::usage("`--expires` is further away than times go"))?;
     let new = NewToken { name: args.name.clone(), kind, role: args.role, expires_at };
     let token = session.wait(session.engine.create_token(&who, new))?;
     if args.json {
