@@ -4,7 +4,8 @@ use std::future::Future;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use checkrein_core::config::env;
+use checkrein_core::config::{Settings, env};
+use checkrein_core::document::Problems;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_engine::{Engine, EngineError};
 use checkrein_store::Store;
@@ -35,11 +36,12 @@ impl StorePlace {
     pub fn open(&self) -> Result<Session, CliError> {
         let settings = self.places.load()?;
         let store = Store::open(&self.path()?)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .map_err(|error| CliError::failed(format!("no runtime: {error}")))?;
-        Ok(Session { engine: Engine::new(store, settings), runtime })
+        Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
+    }
+
+    /// The settings that apply, and what is odd about them.
+    pub fn settings(&self) -> Result<(Settings, Problems), CliError> {
+        self.places.load_quietly()
     }
 
     /// Where the store is, whether or not it is there yet.
@@ -61,6 +63,11 @@ impl StorePlace {
                 .hint("name one with `--store FILE`, or set HOME")
         })
     }
+}
+
+pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    runtime.map_err(|error| CliError::failed(format!("no runtime: {error}")))
 }
 
 impl Session {
@@ -107,9 +114,7 @@ impl Session {
 
 /// The person this machine knows, or a program on their behalf.
 fn local(role: Role) -> Principal {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let name = set("USER").or_else(|| set("LOGNAME"));
-    let name = name.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()));
+    let name = local_name();
     let kind = match role {
         Role::Agent => PrincipalKind::Agent,
         _ if std::io::stdin().is_terminal() => PrincipalKind::Person,
@@ -118,7 +123,23 @@ fn local(role: Role) -> Principal {
     Principal { name, kind, role }
 }
 
+/// By what name this machine knows whoever runs this.
+pub fn local_name() -> String {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let name = set("USER").or_else(|| set("LOGNAME"));
+    name.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()))
+}
+
+/// Refuses what could take away or bring verdicts from inside an attempt, whatever it holds.
+pub fn outside_attempt(what: &str) -> Result<(), CliError> {
+    if inside_attempt() {
+        return Err(CliError::failed(format!("{what} from inside an agent's attempt"))
+            .hint("do it from a terminal of your own"));
+    }
+    Ok(())
+}
+
 /// Checkrein tells every attempt what it is; a process that was told is inside one.
-fn inside_attempt() -> bool {
+pub fn inside_attempt() -> bool {
     env::FOR_AGENTS.iter().any(|name| std::env::var_os(name).is_some())
 }

@@ -11,6 +11,7 @@ pub enum Act {
     GiveVerdict,
     Withdraw,
     ManageTokens,
+    ManageStore,
 }
 
 impl Act {
@@ -21,6 +22,7 @@ impl Act {
             Act::GiveVerdict => "give a verdict",
             Act::Withdraw => "withdraw a checkpoint",
             Act::ManageTokens => "make and revoke tokens",
+            Act::ManageStore => "back up, import into, sweep or vacuum the store",
         }
     }
 }
@@ -32,6 +34,7 @@ pub static MATRIX: &[(Act, Role)] = &[
     (Act::GiveVerdict, Role::Reviewer),
     (Act::Withdraw, Role::Reviewer),
     (Act::ManageTokens, Role::Admin),
+    (Act::ManageStore, Role::Admin),
 ];
 
 pub fn allowed(role: Role, act: Act) -> bool {

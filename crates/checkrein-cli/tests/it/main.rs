@@ -10,6 +10,8 @@
 
 mod config;
 mod docs;
+mod doctor;
 mod frame;
 mod place;
 mod policy;
+mod store;
