@@ -30,7 +30,7 @@ pub enum StoreError {
     Busy,
     /// After a failed write nobody knows what the disk holds, so nothing more is written.
     #[error(
-        "the disk reported a write error ({reason}); the store stopped, nothing since the last answer was saved"
+        "the disk reported a write error ({reason}); the store stopped. What was acknowledged is safe, this may not be"
     )]
     WriteFailed { reason: String },
     #[error("the store is closed")]

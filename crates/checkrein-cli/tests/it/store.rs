@@ -445,6 +445,33 @@ fn a_limit_on_files_loses_nothing_that_was_acknowledged() {
     assert_snapshot!(said);
 }
 
+/// A library that makes every sync fail, as a dying disk does.
+const NO_SYNC: &str = "#include <errno.h>
+int fsync(int fd) { (void)fd; errno = EIO; return -1; }
+int fdatasync(int fd) { (void)fd; errno = EIO; return -1; }
+";
+
+#[test]
+fn what_the_disk_did_not_take_is_not_acknowledged() {
+    let place = place().file("sync.c", NO_SYNC);
+    if place.shell("cc -shared -fPIC -o sync.so sync.c").code != 0 {
+        eprintln!("skipped: this takes a C compiler");
+        return;
+    }
+    ask(&place, "a");
+    let ran =
+        place.shell("LD_PRELOAD=$PWD/sync.so checkrein checkpoint create --worker w --deliverable x --id x");
+    assert_snapshot!(ran.seen());
+    let backup = place.shell("LD_PRELOAD=$PWD/sync.so checkrein store backup copy.db");
+    assert_eq!(backup.code, 1, "{}", backup.seen());
+    assert!(!place.path().join("copy.db").exists());
+    assert_eq!(ids(&place)[0], "a");
+    is_sound(&place);
+    // Asking again gets the one answer, whether or not the first try reached the disk.
+    let again = place.run(&["checkpoint", "create", "--worker", "w", "--deliverable", "x", "--id", "x"]);
+    assert_eq!((again.code, ids(&place)), (3, vec!["a".to_owned(), "x".to_owned()]));
+}
+
 #[test]
 fn a_read_only_store_says_so() {
     if !may_mount() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
-use checkrein_core::checkpoint::{Checkpoint, CheckpointId};
+use checkrein_core::checkpoint::Checkpoint;
 use checkrein_core::deliverable::{Content, Digest};
 use checkrein_core::event::{Event, fold_checkpoint};
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Store;
 use crate::transfer::{FORMAT, Line, decode};
-use crate::{Commit, CommitError, StoreError, TransferError, Version, checkpoint, content};
+use crate::{Commit, CommitError, StoreError, TransferError, Version, checkpoint, content, event};
 
 /// What an import added, and what was there before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +37,8 @@ impl Store {
 struct Import<'c> {
     connection: &'c Connection,
     imported: Imported,
-    /// Of each checkpoint that is new here: what its events say so far, and how many there were.
-    new: HashMap<String, (Checkpoint, u64)>,
+    /// Of each checkpoint that is new here: how many events there were.
+    new: HashMap<String, u64>,
     /// The checkpoints that were added, and what they are about.
     added: Vec<(String, Digest)>,
     /// How many lines of each kind were announced, less those that came.
@@ -114,38 +114,35 @@ impl<'c> Import<'c> {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
             })
             .optional()?;
-        let mut known = self.new.remove(&stream);
+        let known = self.new.get(&stream).copied();
         if let Some((at_ms, body)) = here {
             let same = known.is_none()
                 && at_ms == at.as_millisecond()
                 && serde_json::from_str::<Event>(&body).is_ok_and(|here| here == *event);
             return if same { Ok(()) } else { Err(TransferError::Conflict { id: stream, line: self.line }) };
         }
-        match (seq, &known) {
+        match (seq, known) {
             (1, None) => {}
-            (seq, Some((_, events))) if seq == events + 1 => {}
+            (seq, Some(events)) if seq == events + 1 => {}
             // Here it has not gone so far: an import gives no verdict on what is open.
             (_, None) if self.is_here(&stream)? => {
                 return Err(TransferError::Conflict { id: stream, line: self.line });
             }
             _ => return Err(self.bad(format!("an event of `{stream}` before it is missing"))),
         }
-        let id = CheckpointId::new(stream.clone()).map_err(|error| self.bad(error))?;
-        let state = fold_checkpoint(known.take().map(|(state, _)| state), &id, at, event)
-            .ok_or_else(|| self.bad("it is resolved before it is created"))?;
         let body = serde_json::to_string(event).map_err(|error| self.bad(error))?;
         self.connection
             .prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, ?2, ?3, ?4)")?
             .execute(params![stream, seq.cast_signed(), at.as_millisecond(), body])?;
         self.imported.events += 1;
-        self.new.insert(stream, (state, seq));
+        self.new.insert(stream, seq);
         Ok(())
     }
 
     fn checkpoint(&mut self, row: Checkpoint) -> Result<(), TransferError> {
         self.count(1)?;
         let id = row.id.as_str();
-        let Some((state, events)) = self.new.remove(id) else {
+        let Some(events) = self.new.remove(id) else {
             let here = checkpoint::get(self.connection, id)?;
             return match here {
                 Some(here) if here.checkpoint.same_submission(&row) => {
@@ -156,7 +153,11 @@ impl<'c> Import<'c> {
                 None => Err(self.bad(format!("no event before it made `{id}`"))),
             };
         };
-        if state != row {
+        let mut state = None;
+        for stored in event::of_stream(self.connection, id)? {
+            state = fold_checkpoint(state, &row.id, stored.at, &stored.event);
+        }
+        if state.as_ref() != Some(&row) {
             return Err(self.bad(format!("`{id}` is not what its events say")));
         }
         let id = id.to_owned();
