@@ -78,14 +78,23 @@ impl Waiter {
         command.args(["checkpoint", "wait", id]).current_dir(place.path());
         command.env_clear().env("HOME", place.path()).stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.stderr(Stdio::null()).spawn().unwrap();
+        let waiter = Waiter(child);
         let begun = Instant::now();
-        while !place.path().join(".checkrein/store.db-wal").exists() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the waiter does not open the store");
+        while !waiter.waits() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "the waiter does not wait");
             std::thread::sleep(Duration::from_millis(5));
         }
-        // It opens the store, then a reader beside it; both are there when it has read.
-        std::thread::sleep(Duration::from_millis(300));
-        Waiter(child)
+        // It has the store open and watches it; what it reads first, it has soon read.
+        std::thread::sleep(Duration::from_millis(200));
+        waiter
+    }
+
+    /// Whether the thread is there that notices verdicts.
+    fn waits(&self) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap();
+        let mut names =
+            threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+        names.any(|name| name.trim() == "checkrein-watch")
     }
 }
 
@@ -157,6 +166,53 @@ fn a_backup_goes_where_no_store_is() {
     restored elsewhere/store.db with 1 checkpoint
     -- exit 0
     ");
+}
+
+#[test]
+fn a_restore_or_import_that_is_killed_happened_or_did_not() {
+    const ROUNDS: u32 = 12;
+    let place = place();
+    for number in 0..6 {
+        let line = format!(
+            "head -c 300000 /dev/urandom >d; checkrein checkpoint create --worker w --file d --id c{number}"
+        );
+        assert_eq!(place.shell(&line).code, 3);
+    }
+    let earlier = ids(&place);
+    place.run(&["store", "backup", "backup.db"]);
+    place.run(&["store", "export", "export.jsonl"]);
+    let takes = |command: &str| {
+        let begun = Instant::now();
+        assert_eq!(place.shell(&format!("checkrein {command}")).code, 0);
+        begun.elapsed()
+    };
+    let restoring = takes("store restore backup.db");
+    let importing = takes("store import export.jsonl --store copy.db");
+    let mut done = [0, 0];
+    for round in 1..=ROUNDS {
+        // Sooner and later, until it is surely over.
+        let killed = |command: &str, takes: Duration| {
+            let after_s = takes.as_secs_f64() * f64::from(round) * 1.5 / f64::from(ROUNDS);
+            place.shell(&format!("checkrein {command} & sleep {after_s:.4}; kill -9 $!; wait"));
+        };
+        place.run(&["checkpoint", "create", "--worker", "w", "--deliverable", "later", "--id", "later"]);
+        killed("store restore backup.db", restoring);
+        let now = ids(&place);
+        assert!(now == earlier || now.len() == earlier.len() + 1, "{now:?}");
+        done[0] += u32::from(now == earlier);
+        is_sound(&place);
+
+        let copy = format!("copy-{round}.db");
+        killed(&format!("store import export.jsonl --store {copy}"), importing);
+        let checked = place.run(&["store", "check", "--json", "--store", &copy]).json();
+        let count = checked["checkpoints"].as_u64().unwrap();
+        assert!(checked["sound"] == true && [0, earlier.len() as u64].contains(&count), "{checked}");
+        done[1] += u32::from(count > 0);
+        for left in beside(&place, "store.db.before").iter().chain(&beside(&place, ".checkrein-")) {
+            fs::remove_file(left).unwrap();
+        }
+    }
+    eprintln!("of {ROUNDS}, so many were done before they were killed: {done:?}");
 }
 
 #[test]
