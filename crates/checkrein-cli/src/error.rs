@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use checkrein_core::checkpoint::Refusal;
-use checkrein_core::document::Problems;
+use checkrein_core::document::{Problem, Problems};
 use checkrein_engine::EngineError;
 use checkrein_store::{StoreError, TransferError};
 
@@ -150,6 +150,20 @@ impl From<StoreError> for CliError {
 impl From<Problems> for CliError {
     fn from(problems: Problems) -> CliError {
         CliError { exit: Exit::Usage, body: Body::Problems(problems) }
+    }
+}
+
+/// For a command that collects what is wrong instead of giving up at once.
+impl From<CliError> for Problems {
+    fn from(error: CliError) -> Problems {
+        match error.body {
+            Body::Problems(problems) => problems,
+            Body::Message { message, hint } => {
+                let mut problem = Problem::error("", message);
+                problem.hint = hint;
+                problem.into()
+            }
+        }
     }
 }
 

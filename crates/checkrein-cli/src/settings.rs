@@ -2,25 +2,41 @@
 
 use std::path::{Path, PathBuf};
 
-use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, Settings, Tenant, env};
+use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, NamedBy, Settings, Tenant, env};
 use checkrein_core::document::Problems;
 
 use crate::error::{CliError, warn};
 use crate::files;
 
-/// Where to look; the options every command has that reads settings.
+/// Where to look for the project's settings.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct Places {
+pub struct ProjectPlace {
     /// Project settings to use instead of the nearest checkrein.yaml
     #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    config: Option<PathBuf>,
+}
+
+/// The same for commands that also ask about workers.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Places {
+    #[command(flatten)]
+    project: ProjectPlace,
 
     /// Tenant file with workers and their policies
     #[arg(long, value_name = "FILE")]
-    pub tenant: Option<PathBuf>,
+    tenant: Option<PathBuf>,
 }
 
-const FILE_NAME: &str = "checkrein.yaml";
+const FILE_NAMES: [&str; 2] = ["checkrein.yaml", "checkrein.yml"];
+
+impl ProjectPlace {
+    /// Reads everything but tenants, which have nothing to say here.
+    pub fn load(&self) -> Result<Settings, CliError> {
+        let (settings, problems) = gather(self, Workers::Ignored)?;
+        problems.iter().for_each(warn);
+        Ok(settings)
+    }
+}
 
 impl Places {
     /// Reads everything; what is odd but legal is said on stderr.
@@ -33,55 +49,72 @@ impl Places {
     }
 
     pub fn load_quietly(&self) -> Result<(Settings, Problems), CliError> {
-        let environment: Vec<(String, String)> = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
-        let mut problems = env::unknown(environment.iter().map(|(name, _)| name.as_str()));
-        let variable = |name: &str| {
-            let found = environment.iter().find(|(own, value)| own == name && !value.is_empty());
-            found.map(|(_, value)| PathBuf::from(value))
-        };
-
-        let mut read = |path: &Path| -> Result<CheckreinFile, CliError> {
-            let (file, more) = CheckreinFile::read(&files::document(path)?)?;
-            problems.extend(more);
-            Ok(file)
-        };
-        let user_path = match variable(env::CONFIG) {
-            Some(path) => Some(path),
-            None => user_directory().map(|directory| directory.join(FILE_NAME)).filter(|path| path.exists()),
-        };
-        let user = user_path.as_deref().map(&mut read).transpose()?;
-        let project_path = self.config.clone().or_else(project_file);
-        let project = project_path.as_deref().map(&mut read).transpose()?;
-
-        let named_in = |file: &Option<CheckreinFile>, path: &Option<PathBuf>| {
-            let tenant = file.as_ref()?.shape.tenant.as_ref()?;
-            Some(path.as_ref()?.parent().unwrap_or(Path::new("")).join(tenant))
-        };
-        let tenant_path = self
-            .tenant
-            .clone()
-            .or_else(|| variable(env::TENANT))
-            .or_else(|| named_in(&project, &project_path))
-            .or_else(|| named_in(&user, &user_path));
-        let tenant = match tenant_path {
-            Some(path) => {
-                let (tenant, more) = Tenant::read(&files::document(&path)?)?;
-                problems.extend(more);
-                Some(tenant)
-            }
-            None => None,
-        };
-        let settings = Settings::new(user, project, tenant, environment).map_err(|error| {
-            CliError::usage(format!("`classify` has a word that cannot be used: {error}"))
-        })?;
-        Ok((settings, problems))
+        gather(&self.project, Workers::From(self.tenant.as_deref()))
     }
 }
 
+/// Whether workers matter, and the tenant file that was asked for.
+enum Workers<'p> {
+    Ignored,
+    From(Option<&'p Path>),
+}
+
+fn gather(place: &ProjectPlace, workers: Workers<'_>) -> Result<(Settings, Problems), CliError> {
+    let environment: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let mut problems = env::unknown(environment.iter().map(|(name, _)| name.as_str()));
+    let variable = |name: &str| {
+        let found = environment.iter().find(|(own, value)| own == name && !value.is_empty());
+        found.map(|(_, value)| PathBuf::from(value))
+    };
+
+    let mut read = |path: &Path| -> Result<CheckreinFile, CliError> {
+        let (file, more) = CheckreinFile::read(&files::document(path)?)?;
+        problems.extend(more);
+        Ok(file)
+    };
+    let user_path = match variable(env::CONFIG) {
+        Some(path) => Some(path),
+        None => user_directory().and_then(|directory| settings_in(&directory)),
+    };
+    let user = user_path.as_deref().map(&mut read).transpose()?;
+    let project_path = place.config.clone().or_else(project_file);
+    let project = project_path.as_deref().map(&mut read).transpose()?;
+
+    let named_in = |file: &Option<CheckreinFile>, path: &Option<PathBuf>| {
+        let tenant = file.as_ref()?.shape.tenant.as_ref()?;
+        Some(path.as_ref()?.parent().unwrap_or(Path::new("")).join(tenant))
+    };
+    let tenant_path = match workers {
+        Workers::Ignored => None,
+        Workers::From(given) => given
+            .map(Path::to_owned)
+            .or_else(|| variable(env::TENANT))
+            .map(|path| (path, NamedBy::Caller))
+            .or_else(|| Some((named_in(&project, &project_path)?, NamedBy::Project)))
+            .or_else(|| Some((named_in(&user, &user_path)?, NamedBy::User))),
+    };
+    let tenant = match tenant_path {
+        Some((path, named_by)) => {
+            let (tenant, more) = Tenant::read(&files::document(&path)?)?;
+            problems.extend(more);
+            Some((tenant, named_by))
+        }
+        None => None,
+    };
+    let settings = Settings::new(user, project, tenant, environment)
+        .map_err(|error| CliError::usage(format!("`classify` has a word that cannot be used: {error}")))?;
+    Ok((settings, problems))
+}
+
 fn project_file() -> Option<PathBuf> {
-    std::env::current_dir().ok().and_then(|here| files::nearest(&here, FILE_NAME))
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().find_map(settings_in)
+}
+
+fn settings_in(directory: &Path) -> Option<PathBuf> {
+    FILE_NAMES.iter().map(|name| directory.join(name)).find(|path| path.exists())
 }
 
 fn user_directory() -> Option<PathBuf> {
@@ -118,26 +151,16 @@ pub fn expert_files() -> Vec<(String, PathBuf)> {
 
 /// An expert with all it extends.
 pub fn expert(name: &str) -> Result<Expert, CliError> {
-    let files = expert_files();
+    expert_among(&expert_files(), name).map_err(CliError::from)
+}
+
+/// An expert with all it extends, from these files and the built-in ones.
+pub fn expert_among(files: &[(String, PathBuf)], name: &str) -> Result<Expert, Problems> {
     let known: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
-    let mut broken = None;
-    let found = Expert::find(
-        name,
-        |wanted| {
-            let Some((_, path)) = files.iter().find(|(name, _)| name == wanted) else { return Ok(None) };
-            let document = match files::document(path) {
-                Ok(document) => document,
-                Err(error) => {
-                    broken = Some(error);
-                    return Err(Problems::default());
-                }
-            };
-            ExpertFile::read(&document).map(|(file, _)| Some(file))
-        },
-        &known,
-    );
-    match (found, broken) {
-        (_, Some(error)) => Err(error),
-        (found, None) => found.map_err(CliError::from),
-    }
+    let file = |wanted: &str| {
+        let Some((_, path)) = files.iter().find(|(name, _)| name == wanted) else { return Ok(None) };
+        let document = files::document(path)?;
+        ExpertFile::read(&document).map(|(file, _)| Some(file))
+    };
+    Expert::find(name, file, &known)
 }

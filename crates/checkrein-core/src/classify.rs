@@ -2,24 +2,28 @@
 //!
 //! All words of both questions are found in one pass over the text, since an agent may return
 //! thousands of findings. A word counts at the start of a word: "failed" is `fail`, "information"
-//! is not `format`.
+//! is not `format`. So the machine that knows the words is asked at the start of each word only, and
+//! mostly gives up after a few letters.
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::automaton::Automaton;
+use aho_corasick::dfa::DFA;
+use aho_corasick::{Anchored, StartKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use smallvec::SmallVec;
 
 use crate::finding::{Category, Severity};
 
 /// The words that ship. `word$` matches a whole word only, so that "author" is not about `auth`.
-const SEVERITY_WORDS: [(Severity, &[&str]); 3] = [
+static SEVERITY_WORDS: [(Severity, &[&str]); 3] = [
     (Severity::High, &["critical", "security", "breaking", "fail"]),
     (Severity::Medium, &["deprecated", "warning", "should", "consider"]),
     (Severity::Low, &["style", "minor", "optional", "info"]),
 ];
 
-const CATEGORY_WORDS: [(Category, &[&str]); 7] = [
+static CATEGORY_WORDS: [(Category, &[&str]); 7] = [
     (
         Category::Security,
         &[
@@ -145,8 +149,10 @@ pub struct Classified<'c> {
 #[derive(Debug, Default)]
 pub struct Classifier {
     /// None looks for nothing.
-    automaton: Option<AhoCorasick>,
+    automaton: Option<DFA>,
     words: Vec<Word>,
+    /// The bytes of the shortest head: before that many nothing can be found.
+    head_len_min: usize,
     /// A word outside ASCII needs the text lower-cased the long way.
     folds: bool,
 }
@@ -175,6 +181,11 @@ pub enum ClassifyError {
     NotAWord { word: String },
     #[error("these words cannot be searched for together: {reason}")]
     TooMany { reason: String },
+}
+
+/// Whether a configured word can be looked for at all.
+pub fn check_word(word: &str) -> Result<(), ClassifyError> {
+    Word::parse(word, Tells::Severity(0)).map(|_| ())
 }
 
 static BUILTIN: LazyLock<Classifier> =
@@ -210,12 +221,13 @@ impl Classifier {
             }
         }
         let folds = !words.iter().all(|word| word.shown.is_ascii());
-        let automaton = AhoCorasick::builder()
+        let automaton = DFA::builder()
             .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
+            .start_kind(StartKind::Anchored)
             .build(&heads)
             .map_err(|error| ClassifyError::TooMany { reason: error.to_string() })?;
-        Ok(Classifier { automaton: Some(automaton), words, folds })
+        let head_len_min = heads.iter().map(String::len).min().unwrap_or(0);
+        Ok(Classifier { automaton: Some(automaton), words, head_len_min, folds })
     }
 
     pub fn classify(&self, text: &str) -> Classified<'_> {
@@ -225,16 +237,16 @@ impl Classifier {
     fn scan(&self, text: &str) -> Classified<'_> {
         let mut severity: Option<(usize, &Word)> = None;
         let mut category: Option<(usize, &Word)> = None;
-        for found in self.automaton.iter().flat_map(|automaton| automaton.find_overlapping_iter(text)) {
-            let Some(word) = self.words.get(found.pattern().as_usize()) else { continue };
-            let (slot, rank) = match word.tells {
-                Tells::Severity(rank) => (&mut severity, rank),
-                Tells::Category(rank) => (&mut category, rank),
-            };
-            let better = slot.is_none_or(|(best, _)| rank < best);
-            if better && starts_word(text, found.start()) && word.fits(text, found.end()) {
-                *slot = Some((rank, word));
-            }
+        for start in word_starts(text) {
+            self.words_at(text, start, |word, end| {
+                let (slot, rank) = match word.tells {
+                    Tells::Severity(rank) => (&mut severity, rank),
+                    Tells::Category(rank) => (&mut category, rank),
+                };
+                if slot.is_none_or(|(best, _)| rank < best) && word.fits(text, end) {
+                    *slot = Some((rank, word));
+                }
+            });
         }
         let row = |slot: Option<(usize, &Word)>| slot.map(|(rank, _)| rank);
         Classified {
@@ -246,6 +258,37 @@ impl Classifier {
                 .and_then(|rank| CATEGORY_WORDS.get(rank))
                 .map_or(Category::Other, |(category, _)| category.clone()),
             category_word: category.map(|(_, word)| word.shown.as_str()),
+        }
+    }
+
+    /// Every word whose head stands at `start`, and where the head ends.
+    fn words_at<'c>(&'c self, text: &str, start: usize, mut found: impl FnMut(&'c Word, usize)) {
+        let Some(automaton) = &self.automaton else { return };
+        let Ok(mut state) = automaton.start_state(Anchored::Yes) else { return };
+        // A dead end stays one, so it is looked for only where a word may end: a wrong guess of the
+        // processor costs more than a few steps.
+        let Some(rest) = text.as_bytes().get(start..) else { return };
+        let Some((first, rest)) = rest.split_at_checked(self.head_len_min.saturating_sub(1)) else { return };
+        for byte in first {
+            state = automaton.next_state(Anchored::Yes, state, *byte);
+        }
+        for (index, byte) in rest.iter().enumerate() {
+            state = automaton.next_state(Anchored::Yes, state, *byte);
+            if automaton.is_dead(state) {
+                return;
+            }
+            if !automaton.is_match(state) {
+                continue;
+            }
+            let head_len = first.len() + index + 1;
+            for pattern in (0..automaton.match_len(state)).map(|nth| automaton.match_pattern(state, nth)) {
+                // A state also knows the words that end here but began later.
+                if automaton.pattern_len(pattern) == head_len
+                    && let Some(word) = self.words.get(pattern.as_usize())
+                {
+                    found(word, start + head_len);
+                }
+            }
         }
     }
 }
@@ -279,13 +322,49 @@ impl Word {
     }
 }
 
-fn starts_word(text: &str, start: usize) -> bool {
-    match start.checked_sub(1).and_then(|before| text.as_bytes().get(before)) {
-        None => true,
-        Some(byte) if byte.is_ascii() => !byte.is_ascii_alphanumeric(),
-        Some(_) => !text.get(..start).is_some_and(|before| before.ends_with(char::is_alphanumeric)),
+/// Wherever a letter or digit follows something else, in order.
+fn word_starts(text: &str) -> SmallVec<[usize; 64]> {
+    let mut found = SmallVec::new();
+    if !text.is_ascii() {
+        let mut within = false;
+        for (start, c) in text.char_indices() {
+            let before = std::mem::replace(&mut within, c.is_alphanumeric());
+            if within && !before {
+                found.push(start);
+            }
+        }
+        return found;
     }
+    // One bit per byte: finding the starts then takes no guess of the processor per byte.
+    let mut before = 0;
+    for (block, bytes) in text.as_bytes().chunks(64).enumerate() {
+        let within = bytes
+            .iter()
+            .rev()
+            .fold(0, |bits, byte| bits << 1 | WORD_BYTES.get(usize::from(*byte)).copied().unwrap_or(0));
+        let mut starts = within & !(within << 1 | before);
+        before = within >> 63;
+        while starts != 0 {
+            found.push(block * 64 + starts.trailing_zeros() as usize);
+            starts &= starts - 1;
+        }
+    }
+    found
 }
+
+/// 1 for ASCII letters and digits.
+static WORD_BYTES: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        #[expect(clippy::indexing_slicing, reason = "the compiler runs this")]
+        {
+            table[byte] = (byte as u8).is_ascii_alphanumeric() as u64;
+        }
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {
@@ -353,6 +432,10 @@ mod tests {
             ("authorization", "medium security (- authoriz)"),
             ("author unknown", "medium other (- -)"),
             ("authority", "medium other (- -)"),
+            // far into a text, across the blocks it is looked at in
+            ("Sixty-three bytes of nothing telling, then a word at the border fail", "high other (fail -)"),
+            ("Sixty-three bytes of nothing telling, then a word over the bordefail", "medium other (- -)"),
+            ("— fail — security", "high security (fail security)"),
             // precedence of categories
             ("deprecated schema with a security hole", "high security (security security)"),
             ("slow and deprecated", "medium deprecation (deprecated deprecated)"),

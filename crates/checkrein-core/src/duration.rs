@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A duration in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,46 @@ pub fn parse(text: &str) -> Option<Duration> {
         rest = tail.trim_start();
     }
     Some(Duration::from_millis(total_ms))
+}
+
+/// `1h 30m`: what [`parse`] reads back.
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest_ms = self.0.as_millis();
+        let mut between = "";
+        for (unit, unit_ms) in UNITS.iter().rev() {
+            let count = rest_ms / u128::from(*unit_ms);
+            rest_ms %= u128::from(*unit_ms);
+            if count > 0 {
+                write!(f, "{between}{count}{unit}")?;
+                between = " ";
+            }
+        }
+        if between.is_empty() { f.write_str("0s") } else { Ok(()) }
+    }
+}
+
+impl Serialize for Written {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A duration that may be missing, as text in a snapshot: `#[serde(with = "duration::text")]`.
+pub mod text {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Written;
+
+    pub fn serialize<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        time.map(Written).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<Written>::deserialize(deserializer)?.map(|written| written.0))
+    }
 }
 
 impl<'de> Deserialize<'de> for Written {
@@ -103,6 +143,22 @@ mod tests {
             ("99999999999999999999d", None),
         ] {
             assert_eq!(parse(text), expected_ms.map(Duration::from_millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for (ms, expected) in [
+            (0, "0s"),
+            (1, "1ms"),
+            (90_000, "1m 30s"),
+            (7_200_000, "2h"),
+            (93_784_005, "1d 2h 3m 4s 5ms"),
+            (u64::MAX, "213503982334d 14h 25m 51s 615ms"),
+        ] {
+            let time = Duration::from_millis(ms);
+            assert_eq!(Written(time).to_string(), expected);
+            assert_eq!(parse(expected), Some(time), "{expected}");
         }
     }
 }

@@ -77,8 +77,8 @@ pub fn fold_checkpoint(
             digest: *digest,
             round: *round,
             created_at: at,
-            // What asks for nothing is settled as soon as it is there.
-            resolved_at: (*status != CheckpointStatus::Pending).then_some(at),
+            // Where none was required, the question was its own answer.
+            resolved_at: (*status == CheckpointStatus::NotRequired).then_some(at),
             reason: None,
             resolved_by: None,
         }),

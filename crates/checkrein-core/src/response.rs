@@ -5,7 +5,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::classify::Classifier;
 use crate::finding::{Category, Finding, FindingKind, Fix, Severity};
@@ -112,7 +112,7 @@ impl Response {
         match value {
             Value::Null => Response::failed(NULL_RESULT),
             Value::Object(fields) => {
-                let field = |name: &str| fields.get(name).filter(|value| !value.is_null());
+                let field = |name: &str| field(fields, name);
                 let mut notes = Vec::new();
                 let mut reader = Reader { classifier, notes: &mut notes };
                 let warnings = reader.findings(FindingKind::Warning, field("warnings"));
@@ -239,7 +239,7 @@ impl Reader<'_> {
 
     fn finding(&mut self, kind: FindingKind, item: &Value) -> Finding {
         let Value::Object(fields) = item else { return self.classified(kind, text_of(item)) };
-        let field = |name: &str| fields.get(name).filter(|value| !value.is_null());
+        let field = |name: &str| field(fields, name);
         let text = match field("text").or_else(|| field("message")).or_else(|| field("description")) {
             Some(text) => text_of(text),
             None => {
@@ -298,6 +298,13 @@ impl Reader<'_> {
             Some(other) => vec![fix_of(other)],
         }
     }
+}
+
+/// A field that says something. Objects have a handful of fields: looking at each key is quicker than
+/// hashing the name.
+fn field<'v>(fields: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
+    let found = fields.iter().find(|(key, _)| *key == name);
+    found.map(|(_, value)| value).filter(|value| !value.is_null())
 }
 
 fn fix_of(value: &Value) -> Fix {

@@ -6,11 +6,10 @@ use checkrein_core::boundary::Boundary;
 use checkrein_core::checkpoint::{
     Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Resolved, Verdict,
 };
-use checkrein_core::config::{Reviewer, Subject};
+use checkrein_core::config::Reviewer;
 use checkrein_core::decision::{Outcome, Situation, decide};
 use checkrein_core::deliverable::{Content, Deliverable, Digest};
 use checkrein_core::event::Event;
-use checkrein_core::policy::Scope;
 use checkrein_core::principal::Principal;
 use checkrein_store::{CheckpointFilter, Commit, CommitError, Page, StoredCheckpoint, Version};
 use uuid::Uuid;
@@ -62,10 +61,10 @@ impl Engine {
             None => CheckpointId::new(Uuid::now_v7().to_string())?,
         };
         let content = new.deliverable.content()?;
-        let resolution = self.settings.resolve(Scope::Worker, Subject::Worker(&new.worker), &[])?;
+        let policy = self.worker_policy(&new.worker)?;
         let boundary =
             Boundary { kind: new.kind.clone().into(), phase: Some(new.phase.clone()), ..Boundary::default() };
-        let decision = decide(&resolution.policy, &Situation::at(&boundary));
+        let decision = decide(&policy, &Situation::at(&boundary));
         let now = self.now();
         let held = Checkpoint {
             id,

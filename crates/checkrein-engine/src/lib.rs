@@ -8,7 +8,11 @@ mod error;
 mod store;
 mod token;
 
-use checkrein_core::config::Settings;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use checkrein_core::config::{Settings, Subject};
+use checkrein_core::policy::{Policy, Scope};
 use checkrein_store::Store;
 use jiff::Timestamp;
 
@@ -22,15 +26,34 @@ pub use token::{NewToken, Token};
 pub struct Engine {
     store: Store,
     settings: Settings,
+    /// Workers' policies, resolved when first asked for; settings do not change under an engine.
+    worker_policies: Mutex<HashMap<String, Arc<Policy>>>,
 }
+
+/// Names come from outside; so many are remembered.
+const WORKER_POLICIES_MAX: usize = 1024;
 
 impl Engine {
     pub fn new(store: Store, settings: Settings) -> Engine {
-        Engine { store, settings }
+        Engine { store, settings, worker_policies: Mutex::default() }
     }
 
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    fn worker_policy(&self, worker: &str) -> Result<Arc<Policy>, EngineError> {
+        let known = || self.worker_policies.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(policy) = known().get(worker) {
+            return Ok(Arc::clone(policy));
+        }
+        let policy = Arc::new(self.settings.resolve(Scope::Worker, Subject::Worker(worker), &[])?.policy);
+        let mut known = known();
+        if known.len() >= WORKER_POLICIES_MAX {
+            known.clear();
+        }
+        known.insert(worker.to_owned(), Arc::clone(&policy));
+        Ok(policy)
     }
 
     fn now(&self) -> Timestamp {

@@ -72,6 +72,14 @@ fn explain_names_the_source_of_every_value() {
 }
 
 #[test]
+fn explain_writes_lengths_of_time_as_people_do() {
+    let autonomy = r#"{"timeout": "2h", "budget": {"time": 5400}}"#;
+    let explained = Place::new().run(&["policy", "explain", "--autonomy", autonomy, "--json"]).json();
+    assert_eq!(explained["policy"]["timeout"], "2h");
+    assert_eq!(explained["policy"]["budget"]["time"], "1h 30m");
+}
+
+#[test]
 fn explain_shows_a_worker_by_name() {
     let place = Place::new().file("tenant.yaml", TENANT).env("CHECKREIN_TENANT", "tenant.yaml");
     assert_snapshot!(place.run(&["policy", "explain", "--scope", "worker", "--worker", "manager"]).seen());
@@ -107,13 +115,14 @@ fn worker_entry_beats_the_environment_beats_the_default() {
 fn bad_levels_are_refused_with_their_place_and_the_valid_ones() {
     let place = Place::new()
         .file("tenant.yaml", "workers:\n  manager:\n    autonomy: manul\n")
-        .file("keys.yaml", "workers:\n  manager:\n    autonmy: manual\n")
-        .file("checkrein.yaml", "autonomy: {job: partially}\n");
+        .file("keys.yaml", "workers:\n  manager:\n    autonmy: manual\n");
+    let settings = Place::new().file("checkrein.yaml", "autonomy: {job: partially}\n");
     assert_snapshot!(
         [
             place.run(&["policy", "show", "--worker", "manager", "--tenant", "tenant.yaml"]).seen(),
             place.run(&["policy", "show", "--worker", "manager", "--tenant", "keys.yaml"]).seen(),
-            place.run(&["policy", "show", "--scope", "job"]).seen(),
+            settings.run(&["policy", "show", "--scope", "job"]).seen(),
+            settings.run(&["policy", "show", "--scope", "worker"]).seen(),
             Place::new()
                 .env("DWORKERS_DEFAULT_AUTONOMY", "semi")
                 .run(&["policy", "show", "--scope", "worker"])
@@ -244,6 +253,56 @@ fn check_without_files_looks_at_everything_here() {
     );
 }
 
+/// A file is judged alike whether it is named or found.
+#[test]
+fn check_judges_a_file_alike_named_or_found() {
+    let expert = |name: &str| format!(".checkrein/experts/{name}/config.yaml");
+    let place = Place::new()
+        .file("checkrein.yaml", "tenant: tenant.yaml\nframes: {level: alwyas}\n")
+        .file("tenant.yaml", "workers: {a: {autonomy: {level: manual, checkpoint_types: [draft]}}}\n")
+        .file(&expert("bare"), "$extends: plumber\n")
+        .file(&expert("broken"), "autonomy: [\n")
+        .file(&expert("heir"), "$extends: broken\n")
+        .file(&expert("lost"), "$extends: codr\n")
+        .file(&expert("odd"), "autonomy: {error_tolerance: some}\n");
+    let found = place.run(&["policy", "check"]);
+    assert_snapshot!(found.seen());
+    for (file, code) in [("checkrein.yaml", 2), ("tenant.yaml", 2), (&expert("lost"), 2), (&expert("odd"), 2)]
+    {
+        let named = place.run(&["policy", "check", file]);
+        assert_eq!(named.code, code, "{}", named.seen());
+        for line in named.stderr.lines() {
+            assert!(found.stderr.contains(line), "{line}");
+        }
+        assert!(named.stderr.contains(file), "{}", named.seen());
+    }
+    let heir = place.run(&["policy", "check", &expert("heir")]);
+    assert!(heir.code == 2 && heir.stderr.contains("broken/config.yaml:1:11"), "{}", heir.seen());
+}
+
+#[test]
+fn check_and_test_answer_programs() {
+    let place = Place::new().file(
+        "flow.yaml",
+        "id: x\nautonomy:\n  level: guarded\n  error_tolerance: lots\n  examples:\n    - {name: fine, expect: proceed}\nphases: {build: {}}\n",
+    );
+    let checked = place.run(&["policy", "check", "--json", "flow.yaml"]);
+    assert_eq!((checked.code, checked.stderr.as_str()), (2, ""));
+    assert_eq!(
+        checked.json()[2],
+        json!({"gravity": "warning", "source": "flow.yaml", "line": 4, "column": 3, "path": "autonomy.error_tolerance",
+               "message": "unknown error_tolerance `lots`, it ranks as `low`",
+               "hint": "valid values: `none`, `low`, `medium`, `high`"})
+    );
+    let clean = Place::new().run(&["policy", "check", "--json"]);
+    assert_eq!((clean.code, clean.json()), (0, json!([])));
+    assert_eq!(
+        place.run(&["policy", "test", "--json", "flow.yaml"]).json(),
+        json!([{"source": "flow.yaml", "line": 6, "column": 7, "path": "autonomy.examples[0]", "name": "fine",
+                "passed": true, "failure": null}])
+    );
+}
+
 #[test]
 fn test_runs_the_examples_a_policy_carries() {
     let place = Place::new().file(
@@ -303,8 +362,8 @@ fn migrate_rewrites_the_level_and_nothing_else() {
     assert_eq!(place.read("flow.yaml"), before, "--stdout writes nothing");
     assert_snapshot!(place.run(&["policy", "migrate", "flow.yaml"]).seen(), @r"
     -- stderr
-    flow.yaml:4: level `dry-run` is now check_in_frequency: per-step, warning_tolerance: none, error_tolerance: none
-      note: `dry-run` never prevented writes here; steps run for real
+    flow.yaml:4: level `dry-run` is now check_in_frequency: per-step, warning_tolerance: none, error_tolerance: none, ask: when_findings
+      note: it does not prevent writes, steps run for real
     -- exit 0
     ");
     assert_eq!(place.read("flow.yaml"), printed.stdout);
@@ -314,7 +373,8 @@ fn migrate_rewrites_the_level_and_nothing_else() {
     autonomy:
       check_in_frequency: per-step
       warning_tolerance: none
-      error_tolerance: none   # careful
+      error_tolerance: none
+      ask: when_findings   # careful
     phases: {}
     ");
     assert_snapshot!(place.run(&["policy", "migrate", "flow.yaml"]).seen(), @r"

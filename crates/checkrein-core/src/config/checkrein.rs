@@ -9,9 +9,11 @@ use serde::de::IgnoredAny;
 
 use super::retention::Retention;
 use super::tenant::{WorkerEntry, worker_layer};
-use crate::classify::ClassifyConfig;
-use crate::document::{Document, Gravity, Problem, Problems, Value, closest, decode, decode_part, listed};
-use crate::frame::FrameConfigPatch;
+use crate::classify::{ClassifyConfig, check_word};
+use crate::document::{
+    Document, Entry, Gravity, Problem, Problems, Value, closest, decode, decode_part, listed,
+};
+use crate::frame::{FrameConfig, FrameConfigPatch};
 use crate::policy::{Autonomy, Block, LEVELS, Layer, LayerRank, Level, Origin, Scope};
 
 /// A checkrein.yaml that was read.
@@ -71,7 +73,75 @@ impl CheckreinFile {
         };
         let (blocks, more) = blocks(document)?;
         problems.extend(more);
-        Ok((CheckreinFile { document: Arc::clone(document), shape, blocks }, problems))
+        let file = CheckreinFile { document: Arc::clone(document), shape, blocks };
+        for scope in Scope::ALL {
+            if let Some(layer) = file.layer(LayerRank::ProjectConfig, scope) {
+                problems.extend(layer.check_levels(scope));
+            }
+        }
+        for layer in file.shape.workers.keys().filter_map(|worker| file.worker_layer(worker)) {
+            problems.extend(layer.check_levels(Scope::Worker));
+        }
+        problems.extend(file.words());
+        problems.refuse_or(file)
+    }
+
+    /// What cannot be used in `frames:`; a run leaves it out.
+    pub fn frames(&self) -> Problems {
+        let patch = &self.shape.frames;
+        let mut problems = Problems::default();
+        // One setting at a time, so that each mistake has its place.
+        let mut judge = |path: &[&str], one: FrameConfigPatch| {
+            for warning in FrameConfig::default().apply(&one) {
+                let path: Vec<&str> = ["frames"].iter().chain(path).copied().collect();
+                let message = warning.split_once("`: ").map_or(warning.as_str(), |(_, message)| message);
+                let problem = Problem::error(&self.document.name, message).path(self.document.path(&path));
+                let problem = problem.at(Some(self.document.position(&path)));
+                problems.push(Problem { gravity: Gravity::Warning, ..problem });
+            }
+        };
+        let none = FrameConfigPatch::default;
+        judge(&["level"], FrameConfigPatch { level: patch.level.clone(), ..none() });
+        judge(&["pushThreshold"], FrameConfigPatch { push_threshold: patch.push_threshold, ..none() });
+        judge(&["popThreshold"], FrameConfigPatch { pop_threshold: patch.pop_threshold, ..none() });
+        judge(&["aggregation"], FrameConfigPatch { aggregation: patch.aggregation.clone(), ..none() });
+        for (index, name) in patch.enabled_heuristics.iter().flatten().enumerate() {
+            let one = FrameConfigPatch { enabled_heuristics: Some(vec![name.clone()]), ..none() };
+            judge(&["enabledHeuristics", &index.to_string()], one);
+        }
+        for (name, weight) in patch.weights.iter().flatten() {
+            let weights = Some(BTreeMap::from([(name.clone(), *weight)]));
+            judge(&["weights", name], FrameConfigPatch { weights, ..none() });
+        }
+        problems
+    }
+
+    /// Words of `classify:` that cannot be looked for.
+    fn words(&self) -> Problems {
+        let mut problems = Problems::default();
+        let mut walk = vec![(self.document.root.get("classify"), vec!["classify".to_owned()])];
+        while let Some((node, path)) = walk.pop() {
+            let below = |segment: &str| path.iter().cloned().chain([segment.to_owned()]).collect::<Vec<_>>();
+            match node.map(|node| &node.value) {
+                Some(Value::Map(entries)) => {
+                    walk.extend(entries.iter().rev().map(|entry| (Some(&entry.value), below(&entry.key))));
+                }
+                Some(Value::List(items)) => {
+                    let items = items.iter().enumerate().rev();
+                    walk.extend(items.map(|(index, item)| (Some(item), below(&index.to_string()))));
+                }
+                Some(Value::Text(word)) => {
+                    if let Err(error) = check_word(word) {
+                        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+                        let problem = Problem::error(&self.document.name, error.to_string());
+                        let position = self.document.position(&path);
+                        problems.push(problem.at(Some(position)).path(self.document.path(&path)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        problems
     }
 
     /// What this file says about `scope`.
@@ -93,8 +163,10 @@ type Blocks = Vec<(Scope, Block, Vec<&'static str>)>;
 /// scope that knows it.
 fn blocks(document: &Document) -> Result<(Blocks, Problems), Problems> {
     let Some(node) = document.root.get("autonomy") else { return Ok((Vec::new(), Problems::default())) };
-    let scoped =
-        |node: &crate::document::Node| Scope::ALL.iter().any(|scope| node.get(scope.name()).is_some());
+    // A key that is nearly a scope was meant to be one, and is then told so.
+    let scoped = |entries: &[Entry]| {
+        entries.iter().any(|entry| closest(&entry.key, Scope::ALL.map(Scope::name)).is_some())
+    };
     match &node.value {
         Value::Null => Ok((Vec::new(), Problems::default())),
         Value::Text(level) => match Level::scope_of(level) {
@@ -129,7 +201,7 @@ fn blocks(document: &Document) -> Result<(Blocks, Problems), Problems> {
                 Err(problem.at(Some(document.position(&["autonomy"]))).hint(hint).into())
             }
         },
-        Value::Map(_) if !scoped(node) => {
+        Value::Map(entries) if !scoped(entries) => {
             let (block, problems) = decode_part::<Block>(document, node, "autonomy", Gravity::Error)?;
             Ok((vec![(Scope::Workflow, block, vec!["autonomy"])], problems))
         }

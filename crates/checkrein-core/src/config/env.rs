@@ -85,21 +85,26 @@ pub fn layer(rank: LayerRank, name: &str, text: &str) -> Result<Layer, Problems>
     Ok(Layer { rank, origin: Origin::inline(&document), block })
 }
 
-/// Variables that look like ours but are none we know: probably misspelt.
+/// Variables that are nearly one of ours: probably misspelt. Others with our prefix belong to
+/// somebody else and are left alone.
 pub fn unknown<'n>(names: impl IntoIterator<Item = &'n str>) -> Problems {
-    let known: Vec<&str> = SETTINGS.iter().map(|(name, _)| *name).chain(FOR_AGENTS.iter().copied()).collect();
     let mut problems = Problems::default();
     for name in names {
-        let ours =
-            name.starts_with("CHECKREIN_") || name.starts_with("FLAME_") || name.starts_with("DWORKERS_");
-        if ours
-            && !known.contains(&name)
-            && let Some(near) = closest(name, known.iter().copied())
-        {
-            let mut problem =
-                Problem::error(name, "unknown variable, ignored").hint(format!("did you mean `{near}`?"));
-            problem.gravity = Gravity::Notice;
-            problems.push(problem);
+        if SETTINGS.iter().any(|(known, _)| *known == name) || FOR_AGENTS.contains(&name) {
+            continue;
+        }
+        let Some(prefix) =
+            ["CHECKREIN_", "FLAME_", "DWORKERS_"].into_iter().find(|own| name.starts_with(own))
+        else {
+            continue;
+        };
+        // What they begin with alike says nothing about what was meant.
+        let known = SETTINGS.iter().filter_map(|(known, _)| known.strip_prefix(prefix));
+        let rest = name.strip_prefix(prefix).unwrap_or(name);
+        if let Some(near) = closest(rest, known) {
+            let problem = Problem::error(name, "unknown variable, ignored");
+            let hint = format!("did you mean `{prefix}{near}`?");
+            problems.push(Problem { gravity: Gravity::Notice, ..problem.hint(hint) });
         }
     }
     problems

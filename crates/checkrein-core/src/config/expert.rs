@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::document::{Document, Gravity, Problem, Problems, closest, decode, listed};
-use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin};
+use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Scope};
 
 /// An expert with everything it extends, the root first.
 #[derive(Clone, Debug)]
@@ -63,8 +63,12 @@ const DEFAULTS: &str = "defaults";
 
 impl ExpertFile {
     pub fn read(document: &Arc<Document>) -> Result<(ExpertFile, Problems), Problems> {
-        let (shape, problems) = decode::<ExpertShape>(document, Gravity::Error)?;
-        Ok((ExpertFile { document: Arc::clone(document), shape }, problems))
+        let (shape, mut problems) = decode::<ExpertShape>(document, Gravity::Error)?;
+        let file = ExpertFile { document: Arc::clone(document), shape };
+        if let Some(layer) = file.layer() {
+            problems.extend(layer.check_levels(Scope::Job));
+        }
+        problems.refuse_or(file)
     }
 
     /// What this file alone says about its jobs' policy.

@@ -14,7 +14,7 @@ pub use checkrein::{CheckreinFile, ScopedAutonomy};
 pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile};
 pub use retention::Keep;
 pub use schema::{SCHEMAS, SchemaSource};
-pub use settings::{Settings, Subject};
+pub use settings::{NamedBy, Settings, Subject};
 pub use tenant::{Reviewer, Tenant, WorkerEntry};
 pub use workflow::{Hook, Phase, Step, Workflow, WorkflowFile};
 

@@ -7,7 +7,7 @@ use super::retention::{Keep, Retention};
 use super::tenant::{Reviewer, Tenant};
 use super::workflow::Workflow;
 use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
-use crate::document::{Document, Problems};
+use crate::document::{Document, Gravity, Problem, Problems};
 use crate::frame::{self, FrameConfig};
 use crate::policy::{Layer, LayerRank, Resolution, Scope, Tested};
 
@@ -15,9 +15,20 @@ use crate::policy::{Layer, LayerRank, Resolution, Scope, Tested};
 pub struct Settings {
     pub user: Option<CheckreinFile>,
     pub project: Option<CheckreinFile>,
-    pub tenant: Option<Tenant>,
+    pub tenant: Option<(Tenant, NamedBy)>,
     pub environment: Vec<(String, String)>,
     classifier: Option<Classifier>,
+}
+
+/// Who named the tenant file, weakest first; its entries are as strong as that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NamedBy {
+    /// `tenant:` in the user's settings.
+    User,
+    /// `tenant:` in the project's settings.
+    Project,
+    /// An option or a variable.
+    Caller,
 }
 
 /// Whose policy is asked for, beside the scope.
@@ -33,7 +44,7 @@ impl Settings {
     pub fn new(
         user: Option<CheckreinFile>,
         project: Option<CheckreinFile>,
-        tenant: Option<Tenant>,
+        tenant: Option<(Tenant, NamedBy)>,
         environment: Vec<(String, String)>,
     ) -> Result<Settings, ClassifyError> {
         let mut words: Option<ClassifyConfig> = None;
@@ -82,26 +93,46 @@ impl Settings {
         Ok(layers)
     }
 
+    /// The places a worker may have an entry in, weakest first: `workers:` of the user's and the
+    /// project's settings, each followed by the tenant file it names.
+    fn entries(&self) -> impl DoubleEndedIterator<Item = Entries<'_>> {
+        let tenant = |by: &[NamedBy]| {
+            let tenant = self.tenant.as_ref().filter(|(_, named_by)| by.contains(named_by));
+            tenant.map(|(tenant, _)| Entries::Tenant(tenant))
+        };
+        [
+            self.user.as_ref().map(Entries::Settings),
+            tenant(&[NamedBy::User]),
+            self.project.as_ref().map(Entries::Settings),
+            tenant(&[NamedBy::Project, NamedBy::Caller]),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
     /// A worker's entry in each place that has one, weakest first.
-    fn worker(&self, name: &str) -> Vec<Layer> {
-        let own = [&self.user, &self.project].into_iter().flatten();
-        let own = own.filter_map(|file| file.worker_layer(name));
-        own.chain(self.tenant.iter().filter_map(|tenant| tenant.layer(name))).collect()
+    fn worker(&self, name: &str) -> impl Iterator<Item = Layer> {
+        self.entries().filter_map(move |entries| match entries {
+            Entries::Settings(file) => file.worker_layer(name),
+            Entries::Tenant(tenant) => tenant.layer(name),
+        })
     }
 
     /// Who gives a worker's verdicts: the strongest entry that says so.
     pub fn reviewer(&self, worker: &str) -> Reviewer {
-        let named =
-            |file: &Option<CheckreinFile>| file.as_ref()?.shape.workers.get(worker)?.as_ref()?.reviewer;
-        let tenant = self.tenant.as_ref().and_then(|tenant| tenant.reviewer(worker));
-        tenant.or_else(|| named(&self.project)).or_else(|| named(&self.user)).unwrap_or_default()
+        let named = self.entries().rev().find_map(|entries| match entries {
+            Entries::Settings(file) => file.shape.workers.get(worker)?.as_ref()?.reviewer,
+            Entries::Tenant(tenant) => tenant.reviewer(worker),
+        });
+        named.unwrap_or_default()
     }
 
     /// Every worker that has an entry somewhere.
     pub fn workers(&self) -> Vec<&str> {
         let own = [&self.user, &self.project].into_iter().flatten();
         let own = own.flat_map(|file| file.shape.workers.keys().map(String::as_str));
-        let mut names: Vec<&str> = own.chain(self.tenant.iter().flat_map(Tenant::workers)).collect();
+        let mut names: Vec<&str> =
+            own.chain(self.tenant.iter().flat_map(|(tenant, _)| tenant.workers())).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -126,13 +157,51 @@ impl Settings {
         said(&self.project).or_else(|| said(&self.user)).unwrap_or(Retention::CHECKPOINTS_DEFAULT)
     }
 
+    /// The same oddities, each with its place.
+    pub fn frame_problems(&self) -> Problems {
+        let mut problems = Problems::default();
+        for file in [&self.user, &self.project].into_iter().flatten() {
+            problems.extend(file.frames());
+        }
+        let (patch, mut odd) = frame::from_env(|name| self.variable(name));
+        odd.extend(FrameConfig::default().apply(&patch));
+        for warning in odd {
+            // A warning begins with the variable it is about.
+            let told = warning.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
+            let (variable, message) = told.unwrap_or(("environment", warning.as_str()));
+            problems.push(Problem { gravity: Gravity::Warning, ..Problem::error(variable, message) });
+        }
+        problems
+    }
+
+    /// The same place with other settings of the project, or another tenant file.
+    pub fn with(
+        &self,
+        project: Option<CheckreinFile>,
+        tenant: Option<Tenant>,
+    ) -> Result<Settings, ClassifyError> {
+        let tenant = tenant.map(|tenant| (tenant, NamedBy::Caller));
+        Settings::new(
+            self.user.clone(),
+            project.or_else(|| self.project.clone()),
+            tenant.or_else(|| self.tenant.clone()),
+            self.environment.clone(),
+        )
+    }
+
     /// The files that were read, weakest first.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
         let own = [&self.user, &self.project].into_iter().flatten().map(|file| &*file.document);
-        own.chain(self.tenant.iter().map(|tenant| &*tenant.document))
+        own.chain(self.tenant.iter().map(|(tenant, _)| &*tenant.document))
     }
 
     fn variable(&self, name: &str) -> Option<String> {
         self.environment.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone())
     }
+}
+
+/// A place that has workers' entries.
+enum Entries<'s> {
+    Settings(&'s CheckreinFile),
+    Tenant(&'s Tenant),
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::document::{Document, Gravity, Problems, decode};
-use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin};
+use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Scope};
 
 /// A tenant file that was read.
 #[derive(Clone, Debug)]
@@ -67,8 +67,18 @@ impl Reviewer {
 
 impl Tenant {
     pub fn read(document: &Arc<Document>) -> Result<(Tenant, Problems), Problems> {
-        let (shape, problems) = decode::<TenantShape>(document, Gravity::Error)?;
-        Ok((Tenant { document: Arc::clone(document), shape }, problems))
+        let (shape, mut problems) = decode::<TenantShape>(document, Gravity::Error)?;
+        let tenant = Tenant { document: Arc::clone(document), shape };
+        let below = tenant.shape.tenant.iter().map(|body| (&["tenant", "workers"][..], &body.workers));
+        for (path, workers) in std::iter::once((&["workers"][..], &tenant.shape.workers)).chain(below) {
+            for (worker, entry) in workers {
+                let path: Vec<&str> = path.iter().copied().chain([worker.as_str()]).collect();
+                if let Some(layer) = worker_layer(document, &path, entry.as_ref()) {
+                    problems.extend(layer.check_levels(Scope::Worker));
+                }
+            }
+        }
+        problems.refuse_or(tenant)
     }
 
     /// The tenant's own name for itself.

@@ -38,7 +38,7 @@ fn settings(project: &str, tenant: Option<&str>, environment: &[(&str, &str)]) -
     let (project, _) = CheckreinFile::read(&document("checkrein.yaml", project)?)?;
     let tenant = tenant.map(|text| Tenant::read(&document("tenant.yaml", text)?)).transpose()?;
     let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let tenant = tenant.map(|(tenant, _)| tenant);
+    let tenant = tenant.map(|(tenant, _)| (tenant, NamedBy::Caller));
     Ok(Settings::new(None, Some(project), tenant, environment.collect()).unwrap())
 }
 
@@ -142,6 +142,15 @@ fn autonomy_in_checkrein_yaml() {
                 "autonomy: {worker: guided}\n",
                 "error checkrein.yaml:1:12: autonomy.worker.level: unknown worker level `guided`\n  hint: `guided` is a job level; valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
             ),
+            // all of it, whichever scope is asked for
+            (
+                "autonomy: {worker: guided, job: manual}\nworkers: {a: {autonomy: full}, b: {autonomy: manual}}\n",
+                "error checkrein.yaml:1:12: autonomy.worker.level: unknown worker level `guided`\n  hint: `guided` is a job level; valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`\nerror checkrein.yaml:1:28: autonomy.job.level: unknown job level `manual`\n  hint: `manual` is a worker level; valid levels: `full`, `review`, `partial`, `guided`, `dependent`, `custom`\nerror checkrein.yaml:2:15: workers.a.autonomy.level: unknown worker level `full`\n  hint: `full` is a job level; valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
+            ),
+            (
+                "autonomy: {job: {overrides: {1: {level: yolo}}}}\n",
+                "error checkrein.yaml:1:34: autonomy.job.overrides.1.level: unknown job level `yolo`\n  hint: valid levels: `full`, `review`, `partial`, `guided`, `dependent`, `custom`",
+            ),
             (
                 "autonomy: {jobs: guided, worker: manual}\n",
                 "error checkrein.yaml:1:12: autonomy: unknown key `jobs`\n  hint: did you mean `job`?",
@@ -166,18 +175,51 @@ fn autonomy_in_checkrein_yaml() {
     );
 }
 
+/// What is said about a checkrein.yaml when it is read, and about its frames.
+fn said_of(text: &str) -> String {
+    answer((|| {
+        let (file, mut problems) = CheckreinFile::read(&document("checkrein.yaml", text)?)?;
+        problems.extend(file.frames());
+        Ok(told(&problems))
+    })())
+}
+
+#[test]
+fn frames_and_words_in_checkrein_yaml() {
+    check(
+        said_of,
+        &[
+            ("frames: {level: auto, pushThreshold: 60, weights: {duration: 2}}\n", ""),
+            (
+                "frames:\n  level: always\n  aggregation: sum\n",
+                "warning checkrein.yaml:2:3: frames.level: unknown value `always`, ignored; valid are manual, suggest, auto\nwarning checkrein.yaml:3:3: frames.aggregation: unknown value `sum`, ignored; valid are average, weighted, max",
+            ),
+            (
+                "frames:\n  enabledHeuristics:\n    - duration\n    - duratoin\n  weights: {complexity: -1, compelxity: 1}\n",
+                "warning checkrein.yaml:4:7: frames.enabledHeuristics[1]: unknown heuristic `duratoin`, ignored; did you mean `duration`?\nwarning checkrein.yaml:5:29: frames.weights.compelxity: unknown heuristic `compelxity`, ignored; did you mean `complexity`?\nwarning checkrein.yaml:5:13: frames.weights.complexity: `-1` is not a number of 0 or more, ignored",
+            ),
+            ("classify: {severity: {high: {add: [outage]}}, category: {style: {replace: [nit$]}}}\n", ""),
+            (
+                "classify:\n  severity:\n    high:\n      add: [outage, '!!']\n  category: {style: {replace: ['', nit]}}\n",
+                "error checkrein.yaml:4:21: classify.severity.high.add[1]: `!!` is not a word to look for: it begins with no letter or digit\nerror checkrein.yaml:5:32: classify.category.style.replace[0]: `` is not a word to look for: it begins with no letter or digit",
+            ),
+        ],
+    );
+}
+
 /// Every worker of a tenant file with its level.
 fn workers_of(name: &str, text: &str) -> String {
     answer((|| {
         let (tenant, _) = Tenant::read(&document(name, text)?)?;
-        let settings = Settings::new(None, None, Some(tenant), Vec::new()).unwrap();
+        let settings = Settings::new(None, None, Some((tenant, NamedBy::Caller)), Vec::new()).unwrap();
         let mut lines = Vec::new();
         for worker in settings.workers() {
             let resolution = settings.resolve(Scope::Worker, Subject::Worker(worker), &[])?;
             let level = resolution.policy.level.clone().unwrap_or_default();
             lines.push(format!("{worker}={level} <{}>", resolution.sources["level"]));
         }
-        let label = settings.tenant.as_ref().and_then(Tenant::label).map(|label| format!("{label}: "));
+        let label =
+            settings.tenant.as_ref().and_then(|(tenant, _)| tenant.label()).map(|label| format!("{label}: "));
         Ok(label.unwrap_or_default() + &lines.join(", "))
     })())
 }
@@ -280,6 +322,15 @@ fn odd_tenants() {
                 "workers:\n  analyst:\n    autonomy: {level: yolo}\n",
                 "error tenant.yaml:3:16: workers.analyst.autonomy.level: unknown worker level `yolo`\n  hint: valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
             ),
+            // also beside one that is fine, and in the wrapper
+            (
+                "workers: {manager: {autonomy: manual}}\ntenant: {workers: {analyst: {autonomy: yolo}}}\n",
+                "error tenant.yaml:2:30: tenant.workers.analyst.autonomy.level: unknown worker level `yolo`\n  hint: valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
+            ),
+            (
+                "workers: {analyst: {autonomy: manual}}\ntenant: {workers: {analyst: {autonomy: yolo}}}\n",
+                "error tenant.yaml:2:30: tenant.workers.analyst.autonomy.level: unknown worker level `yolo`\n  hint: valid levels: `manual`, `semi_supervised`, `autonomous`, `custom`",
+            ),
             (
                 "workers:\n  analyst: {autonomy: manual}\n  analyst: {autonomy: autonomous}\n",
                 "error tenant.yaml:3:3: key `analyst` is given twice",
@@ -341,6 +392,41 @@ fn whose_word_counts_for_a_worker() {
         ),
     ] {
         assert_eq!(level(project, tenant, environment), expected, "{project} {tenant:?} {environment:?}");
+    }
+}
+
+/// An entry is as strong as whoever named the place it stands in.
+#[test]
+fn whose_tenant_counts_for_a_worker() {
+    let file = |name: &str, level: &str| {
+        let text = format!("workers: {{analyst: {{autonomy: {level}}}}}\n");
+        let text = if level.is_empty() { String::new() } else { text };
+        CheckreinFile::read(&document(name, &text).unwrap()).unwrap().0
+    };
+    let tenant = "workers: {analyst: {autonomy: semi_supervised, reviewer: auto-approve}}\n";
+    for (user, project, named_by, expected) in [
+        ("manual", "autonomous", NamedBy::Caller, "tenant.yaml:1"),
+        ("manual", "autonomous", NamedBy::Project, "tenant.yaml:1"),
+        ("manual", "autonomous", NamedBy::User, "project.yaml:1"),
+        ("manual", "", NamedBy::User, "tenant.yaml:1"),
+        ("manual", "", NamedBy::Project, "tenant.yaml:1"),
+        ("", "autonomous", NamedBy::User, "project.yaml:1"),
+    ] {
+        let (tenant, _) = Tenant::read(&document("tenant.yaml", tenant).unwrap()).unwrap();
+        let settings = Settings::new(
+            Some(file("user.yaml", user)),
+            Some(file("project.yaml", project)),
+            Some((tenant, named_by)),
+            Vec::new(),
+        )
+        .unwrap();
+        let resolution = settings.resolve(Scope::Worker, Subject::Worker("analyst"), &[]).unwrap();
+        assert_eq!(
+            resolution.sources["level"].to_string(),
+            expected,
+            "user {user}, project {project}, {named_by:?}"
+        );
+        assert_eq!(settings.reviewer("analyst"), Reviewer::AutoApprove, "nobody else names a reviewer");
     }
 }
 
@@ -703,11 +789,28 @@ fn what_a_workflow_file_is_told() {
                 "gates: []\nwarning flow.yaml:7:11: phases.build.steps[0].result_handling.on_failure: `on_failure: continue` is ignored: a step's failure always stops",
             ),
             (
+                "result_handling: {on_failure: continue}\nphases:\n  build: {result_handling: {on_failure: continue}}\n",
+                "gates: []\nwarning flow.yaml:1:19: result_handling.on_failure: `on_failure: continue` is ignored: a step's failure always stops\nwarning flow.yaml:3:29: phases.build.result_handling.on_failure: `on_failure: continue` is ignored: a step's failure always stops",
+            ),
+            (
+                "phases: {build: {}}\nhooks: {pre_biuld: [], before_build: [], post_deploy: [], post_build: []}\n",
+                "gates: []\nwarning flow.yaml:2:9: hooks.pre_biuld: there is no phase `biuld`, its hooks never run\n  hint: did you mean `pre_build`?\nwarning flow.yaml:2:24: hooks.before_build: `before_build` is neither before nor after a phase, its hooks never run\n  hint: did you mean `pre_build`?\nwarning flow.yaml:2:42: hooks.post_deploy: there is no phase `deploy`, its hooks never run\n  hint: hooks are keyed `pre_PHASE` or `post_PHASE`",
+            ),
+            ("extends: base\nhooks: {pre_build: []}\n", "gates: []"),
+            (
+                "phases: {build: {}}\nhooks: {pre_build: [{name: a, path: a/../../b.sh}, {name: b, path: a..b.sh}]}\n",
+                "error flow.yaml:2:31: hooks.pre_build[0].path: `a/../../b.sh` leads out of the repository: `..` is refused",
+            ),
+            (
+                "phases:\n  build: {steps: [{id: a}, {id: b, description: look around}, {id: c, prompt: p}]}\n",
+                "error flow.yaml:2:19: phases.build.steps[0]: a step says nothing to do\n  hint: give it a `run` command or an `agent` prompt",
+            ),
+            (
                 "phases:\n  build: {steps: [{id: a, run: x, result_handling: {on_failure: stop}}]}\n",
                 "gates: []",
             ),
             (
-                "hooks:\n  pre_build: [{name: a, run: x, result_handling: {on_failure: continue}}]\n",
+                "phases: {build: {}}\nhooks:\n  pre_build: [{name: a, run: x, result_handling: {on_failure: continue}}]\n",
                 "gates: []",
             ),
             (
@@ -743,6 +846,36 @@ fn what_a_workflow_file_is_told() {
             ),
         ],
     );
+}
+
+/// A gate points at whoever asked for it, and only that one can take it back.
+#[test]
+fn where_gates_come_from() {
+    let text =
+        "autonomy: {AUTONOMY}\nphases:\n  build: {}\n  release:\n    steps: []\n    require_approval: true\n";
+    let gates = |autonomy: &str, start: &str| {
+        let (workflow, _) = workflow("flow.yaml", &text.replace("{AUTONOMY}", autonomy)).unwrap();
+        let start = env::layer(LayerRank::Start, "--autonomy", start).unwrap();
+        let resolution = settings("", None, &[])
+            .unwrap()
+            .resolve(Scope::Workflow, Subject::Workflow(&workflow), &[start])
+            .unwrap();
+        let gate = |gate: &String| {
+            let own = resolution.sources.get(&format!("require_approval_for.{gate}"));
+            format!("{gate} <{}>", own.unwrap_or(&resolution.sources["require_approval_for"]))
+        };
+        resolution.policy.require_approval_for.iter().map(gate).collect::<Vec<_>>().join(", ")
+    };
+    for (autonomy, start, expected) in [
+        ("null", "{}", "release <flow.yaml:6>"),
+        ("{pause_before_release: true}", "{}", "release <flow.yaml:6>"),
+        ("{pause_before_release: true}", r#"{"pause_before_release": false}"#, "release <flow.yaml:6>"),
+        ("null", r#"{"pause_before_release": false}"#, "release <flow.yaml:6>"),
+        ("null", r#"{"require_approval_for": ["build"]}"#, "build <--autonomy>"),
+        ("null", r#"{"require_approval_for": null}"#, ""),
+    ] {
+        assert_eq!(gates(autonomy, start), expected, "{autonomy} {start}");
+    }
 }
 
 /// The hints of unknown keys list all known ones, which no row here is about.

@@ -114,6 +114,11 @@ pub struct Step {
 }
 
 impl Step {
+    fn does_something(&self) -> bool {
+        let Step { run, agent, prompt, command, skill, description, .. } = self;
+        [run, agent, prompt, command, skill, description].into_iter().any(Option::is_some)
+    }
+
     /// What a person and the log call it: the id, or an older file's name.
     pub fn label(&self) -> Option<&str> {
         self.id.as_deref().or(self.name.as_deref())
@@ -148,28 +153,28 @@ impl Workflow {
         let unknown_keys = if is_older(document) { Gravity::Warning } else { Gravity::Error };
         let (file, mut problems) = decode::<WorkflowFile>(document, unknown_keys)?;
         let workflow = Workflow { document: Arc::clone(document), file };
-        problems.extend(workflow.check());
+        problems.extend(workflow.check(unknown_keys));
         problems.refuse_or(workflow)
     }
 
     /// What this file contributes to its policy.
     pub fn layer(&self) -> Option<Layer> {
         let gated = self.file.phases.iter().filter(|(_, phase)| phase.require_approval);
-        let more_gates: Vec<String> = gated.map(|(name, _)| name.clone()).collect();
+        let gated_phases: Vec<String> = gated.map(|(name, _)| name.clone()).collect();
         let block = match &self.file.autonomy {
-            None if more_gates.is_empty() => return None,
+            None if gated_phases.is_empty() => return None,
             None => Block::default(),
             Some(autonomy) => Block::of(autonomy.clone()),
         };
         Some(Layer {
             rank: LayerRank::Definition,
             origin: Origin::within(&self.document, &["autonomy"]),
-            block: Block { more_gates, ..block },
+            block: Block { gated_phases, ..block },
         })
     }
 
-    /// What the shape alone cannot tell.
-    fn check(&self) -> Problems {
+    /// What the shape alone cannot tell. An older file's steps may say what to do in words of its own.
+    fn check(&self, unknown_keys: Gravity) -> Problems {
         let mut problems = Problems::default();
         let mut say = |gravity, path: &[&str], message: String, hint: Option<String>| {
             let problem = Problem { gravity, ..Problem::error(&self.document.name, message) };
@@ -177,7 +182,14 @@ impl Workflow {
             problem.hint = hint;
             problems.push(problem);
         };
+        if let Some(ignored) = self.file.result_handling.ignored(StepOrHook::Step) {
+            say(Gravity::Warning, &["result_handling", "on_failure"], ignored.to_owned(), None);
+        }
         for (name, phase) in &self.file.phases {
+            if let Some(ignored) = phase.result_handling.ignored(StepOrHook::Step) {
+                let path = ["phases", name, "result_handling", "on_failure"];
+                say(Gravity::Warning, &path, ignored.to_owned(), None);
+            }
             let mut ids: Vec<&str> = Vec::new();
             for (list, index, step) in phase.all_steps() {
                 let index = index.to_string();
@@ -197,6 +209,10 @@ impl Workflow {
                         say(Gravity::Error, &path, "a step has no id".to_owned(), hint);
                     }
                 }
+                if unknown_keys == Gravity::Error && !step.does_something() {
+                    let hint = Some("give it a `run` command or an `agent` prompt".to_owned());
+                    say(Gravity::Error, &path, "a step says nothing to do".to_owned(), hint);
+                }
                 if let Some(ignored) = step.result_handling.ignored(StepOrHook::Step) {
                     let path: Vec<&str> =
                         path.iter().copied().chain(["result_handling", "on_failure"]).collect();
@@ -205,6 +221,32 @@ impl Workflow {
             }
         }
         let phases = || self.file.phases.keys().map(String::as_str);
+        for (key, hooks) in &self.file.hooks {
+            let phase = key.strip_prefix("pre_").or_else(|| key.strip_prefix("post_"));
+            // An inherited phase is not in this file.
+            let named = |phase: &str| self.file.extends.is_some() || self.file.phases.contains_key(phase);
+            if !phase.is_some_and(named) {
+                let keys: Vec<String> =
+                    phases().flat_map(|phase| [format!("pre_{phase}"), format!("post_{phase}")]).collect();
+                let message = match phase {
+                    Some(phase) => format!("there is no phase `{phase}`, its hooks never run"),
+                    None => format!("`{key}` is neither before nor after a phase, its hooks never run"),
+                };
+                let hint = match document::closest(key, keys.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "hooks are keyed `pre_PHASE` or `post_PHASE`".to_owned(),
+                };
+                say(Gravity::Warning, &["hooks", key], message, Some(hint));
+            }
+            for (index, hook) in hooks.iter().enumerate() {
+                let outside = |path: &&String| path.split(['/', '\\']).any(|part| part == "..");
+                if let Some(path) = hook.path.as_ref().filter(outside) {
+                    let index = index.to_string();
+                    let message = format!("`{path}` leads out of the repository: `..` is refused");
+                    say(Gravity::Error, &["hooks", key, &index, "path"], message, None);
+                }
+            }
+        }
         let mut known = |path: &[&str], phase: &str| {
             // An inherited phase is not in this file.
             if self.file.extends.is_none() && !self.file.phases.contains_key(phase) {

@@ -205,8 +205,10 @@ fn sort<'a>(
 }
 
 fn limits(decision: &mut Decision<'_>) {
-    for (kind, sorted) in [(FindingKind::Warning, decision.warnings), (FindingKind::Error, decision.errors)] {
-        if let Some(reached) = sorted.limit {
+    let limits =
+        [(FindingKind::Warning, decision.warnings.limit), (FindingKind::Error, decision.errors.limit)];
+    for (kind, limit) in limits {
+        if let Some(reached) = limit {
             decision.because.push(Reason::Limit { kind, reached });
         }
     }
@@ -216,9 +218,12 @@ fn limits(decision: &mut Decision<'_>) {
 fn tolerances<'a>(decision: &mut Decision<'a>, situation: &Situation<'a>) {
     let on_error = situation.handling.of_errors(situation.kind);
     let on_warning = situation.handling.of_warnings();
-    for (sorted, outcome) in [(decision.errors, on_error), (decision.warnings, on_warning)] {
-        let exceeding = sorted.exceeding().map(|finding| Reason::Exceeds { finding, outcome });
-        decision.because.extend(exceeding);
+    let because = &mut decision.because;
+    // All of them are reasons, also those that are told to continue (W4).
+    for (sorted, outcome) in [(&decision.errors, on_error), (&decision.warnings, on_warning)] {
+        for finding in sorted.exceeding() {
+            because.push(Reason::Exceeds { finding, outcome });
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde::de::IgnoredAny;
 
 use super::{DEPTH_MAX, Entry, Node, Span, Trouble, Value};
 
@@ -24,10 +25,24 @@ pub(super) fn parse(text: &str) -> Result<Node, Trouble> {
         let kind = error.kind().to_string();
         Trouble::new(format!("not valid JSON: {}", kind.to_lowercase()), error.range().start)
     })?;
-    match parsed.value {
-        Some(value) => node(value, 0),
-        None => Err(Trouble::new("not valid JSON: the text is empty", 0)),
-    }
+    let root = match parsed.value {
+        Some(value) => node(value, 0)?,
+        None => return Err(Trouble::new("not valid JSON: the text is empty", 0)),
+    };
+    well_formed(text)?;
+    Ok(root)
+}
+
+/// The parser that knows positions is lenient about strings and white space; what it lets through
+/// must be JSON to every other program as well.
+fn well_formed(text: &str) -> Result<(), Trouble> {
+    serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(|error| {
+        let lines_before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+        let at = lines_before.map(str::len).sum::<usize>() + error.column();
+        let message = error.to_string();
+        let reason = message.split_once(" at line ").map_or(message.as_str(), |(reason, _)| reason);
+        Trouble::new(format!("not valid JSON: {reason}"), text.floor_char_boundary(at))
+    })
 }
 
 fn node(value: ast::Value<'_>, depth: usize) -> Result<Node, Trouble> {

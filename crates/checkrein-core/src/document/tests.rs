@@ -80,6 +80,10 @@ fn complaints_name_place_value_and_remedy() {
         (r#"{"name": "x", "name": "y"}"#, "file:1:15: key `name` is given twice"),
         (r#"{"name": "x",}"#, "file:1:13: not valid JSON: trailing commas are not allowed"),
         ("", "file:1:1: not valid JSON: the text is empty"),
+        (
+            "{\n\"name\": \"a\u{0}b\"}",
+            "file:2:11: not valid JSON: control character (\\u0000-\\u001F) found while parsing a string",
+        ),
     ] {
         assert_eq!(complaint(Format::Json, text), expected, "{text}");
     }
@@ -136,9 +140,17 @@ fn a_bomb_of_aliases_and_a_deep_nest_are_refused() {
     }
     let problems = Document::parse("t", &bomb, Format::Yaml).unwrap_err();
     assert!(problems.to_string().contains("too many values"), "{problems}");
+    let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(100_000), "*a, ".repeat(100_000));
+    let problems = Document::parse("t", &long, Format::Yaml).unwrap_err();
+    assert!(problems.to_string().contains("too many values"), "{problems}");
     for (format, text) in [
         (Format::Yaml, "[".repeat(1000)),
         (Format::Json, format!("{}{}", "[".repeat(1000), "]".repeat(1000))),
+        (Format::Yaml, "[".repeat(200_000)),
+        (Format::Json, "[".repeat(200_000)),
+        (Format::Toml, format!("a = {}", "[".repeat(200_000))),
+        (Format::Toml, format!("a{} = 1", ".a".repeat(200_000))),
+        (Format::Yaml, "- ".repeat(200_000)),
     ] {
         assert!(Document::parse("t", &text, format).is_err());
     }

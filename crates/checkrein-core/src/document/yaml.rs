@@ -97,7 +97,7 @@ impl Builder {
             return Err(Trouble::new("too many values (aliases multiplied)", node.span.start));
         }
         if anchor != 0 {
-            self.anchors.insert(anchor, (node.clone(), count(&node)));
+            self.anchors.insert(anchor, (node.clone(), weight(&node)));
         }
         match self.open.last_mut() {
             None => self.root = Some(node),
@@ -151,10 +151,16 @@ fn key_text(node: &Node) -> Result<String, Trouble> {
     }
 }
 
-fn count(node: &Node) -> usize {
+/// How much an alias adds: a long text weighs as much as many short ones.
+fn weight(node: &Node) -> usize {
+    const TEXT_BYTES_PER_NODE: usize = 64;
+    let of_text = |text: &str| 1 + text.len() / TEXT_BYTES_PER_NODE;
     match &node.value {
-        Value::List(items) => 1 + items.iter().map(count).sum::<usize>(),
-        Value::Map(entries) => 1 + entries.iter().map(|entry| count(&entry.value)).sum::<usize>(),
+        Value::List(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Value::Map(entries) => {
+            1 + entries.iter().map(|entry| of_text(&entry.key) + weight(&entry.value)).sum::<usize>()
+        }
+        Value::Text(text) => of_text(text),
         _ => 1,
     }
 }

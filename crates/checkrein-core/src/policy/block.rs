@@ -1,6 +1,7 @@
 //! An autonomy block as people write it, in any layer: every field may be absent, null or set.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,7 +37,7 @@ pub struct Block {
     pub overrides: Setting<BTreeMap<String, Setting<TextOr<OverrideBlock>>>>,
     /// Phases that start only after an approval.
     pub require_approval_for: Setting<Vec<String>>,
-    /// The same as `require_approval_for: [release]`.
+    /// A gate before `release`, beside whatever `require_approval_for` says.
     pub pause_before_release: Setting<bool>,
     /// Whether a triggered check-in needs an answer.
     pub ask: Setting<Ask>,
@@ -50,9 +51,9 @@ pub struct Block {
     pub budget: Setting<BudgetBlock>,
     /// Situations and the outcome expected of them, checked whenever this is loaded.
     pub examples: Vec<Example>,
-    /// Gates that stand elsewhere in the same file, beside whatever `require_approval_for` says.
+    /// Phases of the same file that say `require_approval`, beside whatever `require_approval_for` says.
     #[serde(skip)]
-    pub more_gates: Vec<String>,
+    pub gated_phases: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -66,7 +67,8 @@ pub struct LimitsBlock {
 /// A limit of 0 would stop everything; it is a mistake (W7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "i64")]
-pub struct AtLeastOne(#[schemars(range(min = 1))] pub u64);
+#[schemars(extend("minimum" = 1))]
+pub struct AtLeastOne(pub u64);
 
 impl TryFrom<i64> for AtLeastOne {
     type Error = String;
@@ -82,10 +84,57 @@ impl TryFrom<i64> for AtLeastOne {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BudgetBlock {
-    pub tokens: Setting<u64>,
+    pub tokens: Setting<Tokens>,
     /// In the currency the agent reports.
-    pub cost: Setting<f64>,
-    pub time: Setting<Written>,
+    pub cost: Setting<Cost>,
+    pub time: Setting<Time>,
+}
+
+/// A budget of nothing would hold everything; it is a mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "u64")]
+#[schemars(extend("minimum" = 1))]
+pub struct Tokens(pub u64);
+
+impl TryFrom<u64> for Tokens {
+    type Error = String;
+
+    fn try_from(count: u64) -> Result<Tokens, String> {
+        if count == 0 { Err("must be at least 1, found `0`".to_owned()) } else { Ok(Tokens(count)) }
+    }
+}
+
+/// More than nothing, and a number.
+// A budget that is infinite or no number would never hold, and a stored policy could not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "f64")]
+#[schemars(extend("exclusiveMinimum" = 0))]
+pub struct Cost(pub f64);
+
+impl TryFrom<f64> for Cost {
+    type Error = String;
+
+    fn try_from(cost: f64) -> Result<Cost, String> {
+        if cost.is_finite() && cost > 0.0 {
+            Ok(Cost(cost))
+        } else {
+            Err(format!("must be a number above 0, found `{cost}`"))
+        }
+    }
+}
+
+/// More than no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(try_from = "Written")]
+#[schemars(with = "Written")]
+pub struct Time(pub Duration);
+
+impl TryFrom<Written> for Time {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Time, String> {
+        if written.0.is_zero() { Err("must be more than no time".to_owned()) } else { Ok(Time(written.0)) }
+    }
 }
 
 /// What one phase may see differently.
@@ -110,15 +159,6 @@ impl Block {
             TextOr::Long(block) => block,
         }
     }
-
-    /// Null forgets what weaker layers said; where the block names a level, the level speaks instead.
-    pub(super) fn leave_to_level(&mut self) {
-        self.check_in_frequency.leave();
-        self.hold_at.leave();
-        self.warning_tolerance.leave();
-        self.error_tolerance.leave();
-        self.ask.leave();
-    }
 }
 
 impl OverrideBlock {
@@ -127,14 +167,5 @@ impl OverrideBlock {
             TextOr::Text(level) => OverrideBlock { level: Setting::Set(level), ..OverrideBlock::default() },
             TextOr::Long(block) => block,
         }
-    }
-
-    /// As in [`Block::leave_to_level`].
-    pub(super) fn leave_to_level(&mut self) {
-        self.check_in_frequency.leave();
-        self.hold_at.leave();
-        self.warning_tolerance.leave();
-        self.error_tolerance.leave();
-        self.ask.leave();
     }
 }

@@ -1,5 +1,6 @@
 //! Examples a policy carries: a situation and the outcome its author expects.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -10,6 +11,7 @@ use super::{Policy, Setting, TextOr};
 use crate::boundary::Boundary;
 use crate::classify::Classifier;
 use crate::decision::{Handling, Outcome, Rule, Situation, StepOrHook, decide, judged};
+use crate::document::{closest, listed};
 use crate::tally::Totals;
 
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -33,7 +35,49 @@ pub struct Example {
     #[serde(default)]
     pub findings_since_check_in: u64,
     /// An outcome, or an outcome and the rule that must decide.
-    pub expect: TextOr<Expectation>,
+    pub expect: Expect,
+}
+
+/// One of the outcomes, or the long form.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "TextOr<Expectation>")]
+pub struct Expect(Expectation);
+
+impl TryFrom<TextOr<Expectation>> for Expect {
+    type Error = String;
+
+    fn try_from(written: TextOr<Expectation>) -> Result<Expect, String> {
+        let word = match written {
+            TextOr::Long(expectation) => return Ok(Expect(expectation)),
+            TextOr::Text(word) => word,
+        };
+        let outcomes = [Outcome::Proceed, Outcome::Hold, Outcome::Stop];
+        if let Some(outcome) = outcomes.into_iter().find(|outcome| outcome.name() == word) {
+            return Ok(Expect(Expectation { outcome, rule: None, check_in: None }));
+        }
+        let names = outcomes.map(Outcome::name);
+        let mut message = format!("unknown value `{word}`, expected one of {}", listed(names));
+        if let Some(near) = closest(&word, names) {
+            message.push_str(&format!("\nhint: did you mean `{near}`?"));
+        }
+        Err(message)
+    }
+}
+
+impl JsonSchema for Expect {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Expect".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let outcome = generator.subschema_for::<Outcome>();
+        let long = generator.subschema_for::<Expectation>();
+        schemars::json_schema!({ "anyOf": [outcome, long] })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -84,27 +128,22 @@ impl Example {
             },
         );
         let rule = decision.winner().map(|reason| reason.rule());
-        let (met, expected) = match &self.expect {
-            TextOr::Text(outcome) => (outcome == decision.outcome.name(), outcome.clone()),
-            TextOr::Long(wanted) => {
-                let met = wanted.outcome == decision.outcome
-                    && wanted.rule.is_none_or(|wanted| rule == Some(wanted))
-                    && wanted.check_in.is_none_or(|wanted| decision.check_in == wanted);
-                let mut text = wanted.outcome.to_string();
-                if let Some(rule) = wanted.rule {
-                    text.push_str(&format!(" by {rule}"));
-                }
-                if let Some(check_in) = wanted.check_in {
-                    text.push_str(check_in_text(check_in));
-                }
-                (met, text)
-            }
-        };
+        let Expect(wanted) = &self.expect;
+        let met = wanted.outcome == decision.outcome
+            && wanted.rule.is_none_or(|wanted| rule == Some(wanted))
+            && wanted.check_in.is_none_or(|wanted| decision.check_in == wanted);
         if met {
             return Ok(());
         }
+        let mut expected = wanted.outcome.to_string();
+        if let Some(rule) = wanted.rule {
+            expected.push_str(&format!(" by {rule}"));
+        }
+        if let Some(check_in) = wanted.check_in {
+            expected.push_str(check_in_text(check_in));
+        }
         let mut actual = decision.outcome.to_string();
-        if matches!(&self.expect, TextOr::Long(Expectation { check_in: Some(_), .. })) {
+        if wanted.check_in.is_some() {
             actual.push_str(check_in_text(decision.check_in));
         }
         if let Some(winner) = decision.winner() {

@@ -15,8 +15,22 @@ pub struct Level {
     pub ask: Ask,
     /// Still understood, but on its way out.
     pub deprecated: bool,
+    pub role: Role,
+    /// What the name promised once and does not do here (W20).
+    pub loses: Option<&'static str>,
     /// For whom it is, in a sentence.
     pub about: &'static str,
+}
+
+/// Whether a level speaks where no level of its scope is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Only by its name.
+    Named,
+    /// Where nobody says anything.
+    Default,
+    /// In the place of a name nobody knows (W8).
+    ForUnknown,
 }
 
 /// Where a level holds.
@@ -55,6 +69,8 @@ const fn job(name: &'static str, holds: &'static [Trigger], about: &'static str)
         tolerance: ANY,
         ask: Ask::Always,
         deprecated: false,
+        role: Role::Named,
+        loses: None,
         about,
     }
 }
@@ -77,6 +93,8 @@ const fn legacy(
         tolerance: Some((warning, error)),
         ask: Ask::WhenFindings,
         deprecated: true,
+        role: Role::Named,
+        loses: None,
         about,
     }
 }
@@ -85,24 +103,37 @@ const fn legacy(
 pub static LEVELS: &[Level] = &[
     job("full",      &[],             "runs from start to finish without review"),
     job("review",    &AT_COMPLETION,  "works alone, the result is reviewed"),
-    job("partial",   &AT_FIRST_PLAN,  "the first plan and the result are reviewed"),
+    job("partial",   &AT_FIRST_PLAN,  "the first plan and the result are reviewed").role(Role::Default),
     job("guided",    &AT_EVERY_PLAN,  "every plan and the result are reviewed"),
     job("dependent", &AT_EVERY_PHASE, "every phase is reviewed"),
 
     worker("manual",          Holds::At(&ALWAYS),     "every checkpoint is reviewed"),
-    worker("semi_supervised", Holds::CheckpointTypes, "the listed checkpoint types are reviewed"),
+    worker("semi_supervised", Holds::CheckpointTypes, "the listed checkpoint types are reviewed").role(Role::Default),
     worker("autonomous",      Holds::At(&[]),         "nothing is reviewed"),
 
-    legacy("dry-run",    Frequency::PerStep,  Tolerance::None,   Tolerance::None, "asks after every step"),
+    legacy("dry-run",    Frequency::PerStep,  Tolerance::None,   Tolerance::None, "asks after every step").loses("it does not prevent writes, steps run for real"),
     legacy("assist",     Frequency::PerPhase, Tolerance::None,   Tolerance::None, "asks after every phase, tolerates nothing"),
-    legacy("guarded",    Frequency::PerPhase, Tolerance::Low,    Tolerance::None, "asks after every phase, tolerates low warnings"),
+    legacy("guarded",    Frequency::PerPhase, Tolerance::Low,    Tolerance::None, "asks after every phase, tolerates low warnings").role(Role::ForUnknown),
     legacy("autonomous", Frequency::EndOnly,  Tolerance::Medium, Tolerance::Low,  "asks at the end"),
 
     Level { name: "custom", scope: None, holds: Holds::AsWritten, tolerance: None, ask: Ask::Always, deprecated: false,
-            about: "holds at what `hold_at` says" },
+            role: Role::Named, loses: None, about: "holds at what `hold_at` says" },
 ];
 
 impl Level {
+    const fn role(self, role: Role) -> Level {
+        Level { role, ..self }
+    }
+
+    const fn loses(self, loses: &'static str) -> Level {
+        Level { loses: Some(loses), ..self }
+    }
+
+    /// The level of a scope that speaks where none is named.
+    pub fn with_role(scope: Scope, role: Role) -> Option<&'static Level> {
+        Level::of(scope).find(|level| level.role == role)
+    }
+
     pub fn find(scope: Scope, name: &str) -> Option<&'static Level> {
         Level::of(scope).find(|level| level.name == name)
     }
@@ -118,6 +149,27 @@ impl Level {
         match (scopes.next(), scopes.next()) {
             (Some(scope), None) => scope,
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_one_level_of_a_scope_speaks_unnamed() {
+        for scope in Scope::ALL {
+            let with =
+                |role| Level::of(scope).filter(move |level| level.role == role).map(|level| level.name);
+            let default: Vec<&str> = with(Role::Default).collect();
+            let unknown: Vec<&str> = with(Role::ForUnknown).collect();
+            let expected: (&[&str], &[&str]) = match scope {
+                Scope::Workflow => (&[], &["guarded"]),
+                Scope::Worker => (&["semi_supervised"], &[]),
+                Scope::Job => (&["partial"], &[]),
+            };
+            assert_eq!((default.as_slice(), unknown.as_slice()), expected, "{scope}");
         }
     }
 }

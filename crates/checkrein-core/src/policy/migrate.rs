@@ -23,7 +23,11 @@ pub struct Change {
 /// Rewrites every legacy level of a workflow file or a checkrein.yaml. Without any, the text comes
 /// back as it was.
 pub fn migrate(document: &Document) -> Result<Migration, Problems> {
-    let mut editor = Editor { document, edits: Vec::new(), changes: Vec::new() };
+    // JSON is YAML too; a file that is JSON stays so, whatever its name.
+    let json = serde_json::from_str::<serde::de::IgnoredAny>(&document.text).is_ok();
+    let format = if json { Format::Json } else { document.format };
+    let line_end = if document.text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut editor = Editor { document, format, line_end, edits: Vec::new(), changes: Vec::new() };
     if let Some(autonomy) = document.root.get("autonomy") {
         let scoped = Scope::ALL.iter().any(|scope| autonomy.get(scope.name()).is_some());
         let block = if scoped { autonomy.get(Scope::Workflow.name()) } else { Some(autonomy) };
@@ -51,6 +55,9 @@ pub fn migrate(document: &Document) -> Result<Migration, Problems> {
 
 struct Editor<'d> {
     document: &'d Document,
+    /// How new text is written.
+    format: Format,
+    line_end: &'static str,
     edits: Vec<(Span, String)>,
     changes: Vec<Change>,
 }
@@ -60,10 +67,10 @@ impl Editor<'_> {
     fn block(&mut self, node: &Node, plain: &[(&'static str, &'static str)]) {
         match &node.value {
             Value::Text(name) => {
-                if let Some(settings) = legacy_settings(name) {
+                if let Some(settings) = replacement(name) {
                     let entries: Vec<String> =
                         settings.iter().map(|(key, value)| self.written(key, value)).collect();
-                    let text = match self.document.format {
+                    let text = match self.format {
                         Format::Toml | Format::Json => format!("{{ {} }}", entries.join(", ")),
                         Format::Yaml => format!("{{{}}}", entries.join(", ")),
                     };
@@ -74,15 +81,16 @@ impl Editor<'_> {
             Value::Map(_) => {
                 if let Some(entry) = node.entry("level")
                     && let Some(name) = entry.value.as_text()
-                    && let Some(settings) = legacy_settings(name)
+                    && let Some(settings) = replacement(name)
                 {
                     // W8: beside a frequency the level means nothing, and the plain defaults hold.
-                    self.level(
-                        node,
-                        entry,
-                        name,
-                        if written(node, "check_in_frequency") { plain } else { &settings },
-                    );
+                    let mut settings =
+                        if written(node, "check_in_frequency") { plain.to_vec() } else { settings.to_vec() };
+                    // Triggers beside a level replace its own; beside a frequency they would add up.
+                    if written(node, "hold_at") {
+                        settings.retain(|(key, _)| *key != "check_in_frequency");
+                    }
+                    self.level(node, entry, name, &settings);
                 }
             }
             _ => {}
@@ -104,7 +112,7 @@ impl Editor<'_> {
         if added.is_empty() {
             self.edits.push((removal(&self.document.text, whole.clone()), String::new()));
         } else {
-            let text = added.join(&self.separator(&whole));
+            let text = added.join(&self.separator(block, &whole));
             self.edits.push((whole.clone(), text));
         }
         self.note(whole.start, name, noted);
@@ -116,7 +124,7 @@ impl Editor<'_> {
     }
 
     fn written(&self, key: &str, value: &str) -> String {
-        match self.document.format {
+        match self.format {
             Format::Yaml => format!("{key}: {value}"),
             Format::Json => format!("\"{key}\": \"{value}\""),
             Format::Toml => format!("{key} = \"{value}\""),
@@ -124,28 +132,36 @@ impl Editor<'_> {
     }
 
     fn word(&self, value: &str) -> String {
-        match self.document.format {
+        match self.format {
             Format::Yaml => value.to_owned(),
             Format::Json | Format::Toml => format!("\"{value}\""),
         }
     }
 
     /// What stands between two settings in the style this file uses.
-    fn separator(&self, entry: &Span) -> String {
+    fn separator(&self, block: &Node, entry: &Span) -> String {
         let prefix = line_before(&self.document.text, entry.start);
-        let inline = prefix.contains(['{', ',']) || follows(&self.document.text, entry.end, '}');
-        match self.document.format {
-            Format::Json if prefix.trim().is_empty() => format!(",\n{prefix}"),
-            Format::Json => ", ".to_owned(),
-            _ if inline => ", ".to_owned(),
+        let rest = self.document.text.get(block.span.start..).unwrap_or("");
+        // Braces around the block; an anchor or a tag may stand before them.
+        let braces = rest.starts_with('{') || prefix.contains('{') || self.format == Format::Json;
+        match (braces, prefix.trim().is_empty()) {
+            (true, true) => format!(",{}{prefix}", self.line_end),
+            (true, false) => ", ".to_owned(),
             // A list item's dash belongs to its first line alone.
-            _ => format!("\n{}", prefix.replace("- ", "  ")),
+            (false, _) => format!("{}{}", self.line_end, prefix.replace("- ", "  ")),
         }
     }
 }
 
 fn written(block: &Node, key: &str) -> bool {
     block.get(key).is_some_and(|node| node.value != Value::Null)
+}
+
+/// What stands in the place of a legacy level: what it stands for, and that it asks as it did.
+fn replacement(name: &str) -> Option<[(&'static str, &'static str); 4]> {
+    let [frequency, warning, error] = legacy_settings(name)?;
+    let ask = Level::find(Scope::Workflow, name)?.ask;
+    Some([frequency, warning, error, ("ask", ask.name())])
 }
 
 /// What a legacy level stands for.
@@ -165,10 +181,6 @@ fn line_before(text: &str, at: usize) -> &str {
     before.rsplit_once('\n').map_or(before, |(_, line)| line)
 }
 
-fn follows(text: &str, at: usize, expected: char) -> bool {
-    text.get(at..).is_some_and(|rest| rest.trim_start_matches([' ', '\t', ',']).starts_with(expected))
-}
-
 /// The span to cut so that neither an empty line nor a stray comma stays behind.
 fn removal(text: &str, entry: Span) -> Span {
     let after = text.get(entry.end..).unwrap_or("");
@@ -185,7 +197,11 @@ fn removal(text: &str, entry: Span) -> Span {
     }
     let line_start = entry.start - line_before(text, entry.start).len();
     let alone = line_before(text, entry.start).trim().is_empty();
-    if alone && rest.starts_with('\n') { line_start..entry.end + trailing + 1 } else { entry }
+    let line_end = ["\r\n", "\n"].into_iter().find(|end| rest.starts_with(end));
+    match line_end {
+        Some(line_end) if alone => line_start..entry.end + trailing + line_end.len(),
+        _ => entry,
+    }
 }
 
 fn splice(text: &str, edits: Vec<(Span, String)>) -> String {
@@ -216,17 +232,17 @@ mod tests {
             (
                 Format::Yaml,
                 "id: x\nautonomy:\n  level: guarded  # ours\n  limits: {max_total_errors: 3}\nphases: {}\n",
-                "id: x\nautonomy:\n  check_in_frequency: per-phase\n  warning_tolerance: low\n  error_tolerance: none  # ours\n  limits: {max_total_errors: 3}\nphases: {}\n",
+                "id: x\nautonomy:\n  check_in_frequency: per-phase\n  warning_tolerance: low\n  error_tolerance: none\n  ask: when_findings  # ours\n  limits: {max_total_errors: 3}\nphases: {}\n",
             ),
             (
                 Format::Yaml,
                 "autonomy: {level: dry-run, error_tolerance: low}\n",
-                "autonomy: {check_in_frequency: per-step, warning_tolerance: none, error_tolerance: low}\n",
+                "autonomy: {check_in_frequency: per-step, warning_tolerance: none, ask: when_findings, error_tolerance: low}\n",
             ),
             (
                 Format::Yaml,
                 "autonomy: \"assist\"\n",
-                "autonomy: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none}\n",
+                "autonomy: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none, ask: when_findings}\n",
             ),
             // W8: beside a frequency the level means nothing
             (
@@ -247,27 +263,75 @@ mod tests {
             (
                 Format::Json,
                 "{\n  \"autonomy\": {\n    \"level\": \"autonomous\",\n    \"warning_tolerance\": null\n  }\n}\n",
-                "{\n  \"autonomy\": {\n    \"check_in_frequency\": \"end-only\",\n    \"error_tolerance\": \"low\",\n    \"warning_tolerance\": \"medium\"\n  }\n}\n",
+                "{\n  \"autonomy\": {\n    \"check_in_frequency\": \"end-only\",\n    \"error_tolerance\": \"low\",\n    \"ask\": \"when_findings\",\n    \"warning_tolerance\": \"medium\"\n  }\n}\n",
             ),
             (
                 Format::Toml,
                 "[autonomy]\nlevel = \"guarded\" # keep\n",
-                "[autonomy]\ncheck_in_frequency = \"per-phase\"\nwarning_tolerance = \"low\"\nerror_tolerance = \"none\" # keep\n",
+                "[autonomy]\ncheck_in_frequency = \"per-phase\"\nwarning_tolerance = \"low\"\nerror_tolerance = \"none\"\nask = \"when_findings\" # keep\n",
             ),
             (
                 Format::Toml,
                 "autonomy.level = \"guarded\"\n",
-                "autonomy.check_in_frequency = \"per-phase\"\nautonomy.warning_tolerance = \"low\"\nautonomy.error_tolerance = \"none\"\n",
+                "autonomy.check_in_frequency = \"per-phase\"\nautonomy.warning_tolerance = \"low\"\nautonomy.error_tolerance = \"none\"\nautonomy.ask = \"when_findings\"\n",
             ),
             (
                 Format::Yaml,
                 "autonomy:\n  worker: autonomous\n  workflow: autonomous\n",
-                "autonomy:\n  worker: autonomous\n  workflow: {check_in_frequency: end-only, warning_tolerance: medium, error_tolerance: low}\n",
+                "autonomy:\n  worker: autonomous\n  workflow: {check_in_frequency: end-only, warning_tolerance: medium, error_tolerance: low, ask: when_findings}\n",
             ),
             (
                 Format::Yaml,
                 "autonomy:\n  overrides:\n    build: {level: assist}\n",
-                "autonomy:\n  overrides:\n    build: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none}\n",
+                "autonomy:\n  overrides:\n    build: {check_in_frequency: per-phase, warning_tolerance: none, error_tolerance: none, ask: when_findings}\n",
+            ),
+            // line ends stay what they are
+            (
+                Format::Yaml,
+                "id: x\r\nautonomy:\r\n  level: guarded\r\n  error_tolerance: low\r\n",
+                "id: x\r\nautonomy:\r\n  check_in_frequency: per-phase\r\n  warning_tolerance: low\r\n  ask: when_findings\r\n  error_tolerance: low\r\n",
+            ),
+            (
+                Format::Yaml,
+                "autonomy:\r\n  overrides:\r\n    build:\r\n      level: assist\r\n      check_in_frequency: per-step\r\n",
+                "autonomy:\r\n  overrides:\r\n    build:\r\n      check_in_frequency: per-step\r\n",
+            ),
+            (
+                Format::Json,
+                "{\r\n  \"autonomy\": {\r\n    \"level\": \"guarded\"\r\n  }\r\n}\r\n",
+                "{\r\n  \"autonomy\": {\r\n    \"check_in_frequency\": \"per-phase\",\r\n    \"warning_tolerance\": \"low\",\r\n    \"error_tolerance\": \"none\",\r\n    \"ask\": \"when_findings\"\r\n  }\r\n}\r\n",
+            ),
+            // braces over several lines
+            (
+                Format::Yaml,
+                "autonomy: {\n  level: guarded,  # ours\n  limits: {max_total_errors: 3}\n}\n",
+                "autonomy: {\n  check_in_frequency: per-phase,\n  warning_tolerance: low,\n  error_tolerance: none,\n  ask: when_findings,  # ours\n  limits: {max_total_errors: 3}\n}\n",
+            ),
+            (
+                Format::Yaml,
+                "autonomy: &ours {\n  limits: {max_total_errors: 3},\n  level: guarded\n}\n",
+                "autonomy: &ours {\n  limits: {max_total_errors: 3},\n  check_in_frequency: per-phase,\n  warning_tolerance: low,\n  error_tolerance: none,\n  ask: when_findings\n}\n",
+            ),
+            (
+                Format::Yaml,
+                "autonomy: {\n  check_in_frequency: per-step,\n  warning_tolerance: low,\n  error_tolerance: none,\n  level: guarded\n}\n",
+                "autonomy: {\n  check_in_frequency: per-step,\n  warning_tolerance: low,\n  error_tolerance: none\n}\n",
+            ),
+            (
+                Format::Yaml,
+                "autonomy:\n  overrides: {build: {error_tolerance: low,\n    level: assist}}\n",
+                "autonomy:\n  overrides: {build: {error_tolerance: low,\n    check_in_frequency: per-phase,\n    warning_tolerance: none,\n    ask: when_findings}}\n",
+            ),
+            // JSON by another name
+            (
+                Format::Yaml,
+                "{\n  \"autonomy\": {\n    \"level\": \"guarded\",\n    \"error_tolerance\": null\n  }\n}\n",
+                "{\n  \"autonomy\": {\n    \"check_in_frequency\": \"per-phase\",\n    \"warning_tolerance\": \"low\",\n    \"ask\": \"when_findings\",\n    \"error_tolerance\": \"none\"\n  }\n}\n",
+            ),
+            (
+                Format::Yaml,
+                r#"{"autonomy": "assist"}"#,
+                r#"{"autonomy": { "check_in_frequency": "per-phase", "warning_tolerance": "none", "error_tolerance": "none", "ask": "when_findings" }}"#,
             ),
             // nothing to do
             (

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use block::{Autonomy, Block, BudgetBlock, LimitsBlock, OverrideBlock};
 pub use example::{Example, ExampleFailure};
 pub use layer::{Layer, LayerRank, Origin, Resolution, Source, Tested};
-pub use level::{Holds, LEVELS, Level};
+pub use level::{Holds, LEVELS, Level, Role};
 pub use migrate::{Change, Migration, migrate};
 pub use said::{Said, Word};
 pub(crate) use setting::TEXT_OR;
@@ -45,6 +45,7 @@ pub struct Policy {
     pub require_approval_for: Vec<String>,
     pub ask: Ask,
     /// How long a hold waits for an answer; none waits for ever.
+    #[serde(with = "crate::duration::text")]
     pub timeout: Option<Duration>,
     pub on_timeout: OnTimeout,
     pub protected_paths: Vec<String>,
@@ -156,6 +157,15 @@ pub enum Ask {
     WhenFindings,
 }
 
+impl Ask {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ask::Always => "always",
+            Ask::WhenFindings => "when_findings",
+        }
+    }
+}
+
 /// Nothing ever times out into approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -169,6 +179,7 @@ pub enum OnTimeout {
 pub struct Budget {
     pub tokens: Option<u64>,
     pub cost: Option<f64>,
+    #[serde(with = "crate::duration::text")]
     pub time: Option<Duration>,
 }
 
@@ -243,17 +254,12 @@ impl Policy {
                 policy.limits.max_total_errors = Some(20);
                 policy.ask = Ask::WhenFindings;
             }
-            Scope::Worker => {
-                policy.level = Some("semi_supervised".to_owned());
-                policy.checkpoint_types = CHECKPOINT_TYPES.map(str::to_owned).to_vec();
-                policy.hold_at = checkpoint_triggers(&policy.checkpoint_types);
-            }
-            Scope::Job => {
-                policy.level = Some("partial".to_owned());
-                if let Some(Level { holds: Holds::At(triggers), .. }) = Level::find(scope, "partial") {
-                    policy.hold_at = triggers.to_vec();
-                }
-            }
+            Scope::Worker => policy.checkpoint_types = CHECKPOINT_TYPES.map(str::to_owned).to_vec(),
+            Scope::Job => {}
+        }
+        if let Some(level) = Level::with_role(scope, Role::Default) {
+            policy.level = Some(level.name.to_owned());
+            policy.take_all(level.says(&policy.checkpoint_types));
         }
         policy
     }

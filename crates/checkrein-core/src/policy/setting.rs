@@ -31,6 +31,13 @@ impl<T> Setting<T> {
         }
     }
 
+    /// Silence becomes null.
+    pub(super) fn or_clear(&mut self) {
+        if matches!(self, Setting::Absent) {
+            *self = Setting::Clear;
+        }
+    }
+
     pub fn is_absent(&self) -> bool {
         matches!(self, Setting::Absent)
     }

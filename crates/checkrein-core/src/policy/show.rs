@@ -49,7 +49,9 @@ fn override_json(own: &PhaseOverride) -> serde_json::Value {
         }
     };
     put("check_in_frequency", own.check_in_frequency.as_ref().map(|frequency| frequency.word().into()));
-    if own.check_in_frequency.is_none() {
+    // A frequency is sugar for one trigger; more than that has to be said.
+    let sugar = own.check_in_frequency.as_ref().map(|said| said.meaning.trigger().into_iter().collect());
+    if own.hold_at != sugar {
         put("hold_at", own.hold_at.as_ref().and_then(|triggers| serde_json::to_value(triggers).ok()));
     }
     put("warning_tolerance", own.warning_tolerance.as_ref().map(|tolerance| tolerance.word().into()));

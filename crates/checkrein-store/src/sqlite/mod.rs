@@ -76,7 +76,9 @@ impl Store {
         }
         let path = place.path;
         let (changed, _) = notice::channel(0);
-        let writer = Writer::start(connection, changed.clone())?;
+        // Without it the store works as well, only less evenly.
+        let queue = queue_file(&path);
+        let writer = Writer::start(connection, queue, changed.clone())?;
         let inner = Inner { path, writer, readers: Mutex::default(), changed, watcher: OnceLock::new() };
         Ok(Store { inner: Arc::new(inner) })
     }
@@ -273,6 +275,13 @@ fn opening(error: rusqlite::Error, path: &Path) -> StoreError {
         Some(rusqlite::ErrorCode::NotADatabase) => StoreError::NotAStore { path: path.to_owned() },
         Some(_) => error.into(),
     }
+}
+
+/// Where processes line up to write.
+fn queue_file(path: &Path) -> Option<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let name = stats::beside(path, "-queue");
+    std::fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(name).ok()
 }
 
 /// An empty file that only its owner may read; SQLite gives its companions the same rights.

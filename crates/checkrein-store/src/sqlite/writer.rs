@@ -1,10 +1,13 @@
 //! One thread writes. Commands that wait at the same time share one commit, each in a savepoint of
 //! its own, and are answered only when the disk has them.
 
+use std::fs::File;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rustix::fs::{FlockOperation, flock};
 use tokio::sync::{oneshot, watch};
 
 use crate::StoreError;
@@ -19,12 +22,16 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// `committed` counts the commits of this process.
-    pub fn start(connection: Connection, committed: watch::Sender<u64>) -> Result<Writer, StoreError> {
+    /// `queue` is where processes line up, `committed` counts the commits of this one.
+    pub fn start(
+        connection: Connection,
+        queue: Option<File>,
+        committed: watch::Sender<u64>,
+    ) -> Result<Writer, StoreError> {
         let (sender, commands) = channel();
         let thread = thread::Builder::new()
             .name("checkrein-store".to_owned())
-            .spawn(move || write(&connection, &commands, &committed))
+            .spawn(move || write(&connection, queue.as_ref(), &commands, &committed))
             .map_err(|error| StoreError::Other { reason: error.to_string() })?;
         Ok(Writer { commands: Some(sender), thread: Some(thread) })
     }
@@ -95,14 +102,22 @@ where
     }
 }
 
-fn write(connection: &Connection, commands: &Receiver<Box<dyn Command>>, committed: &watch::Sender<u64>) {
+fn write(
+    connection: &Connection,
+    queue: Option<&File>,
+    commands: &Receiver<Box<dyn Command>>,
+    committed: &watch::Sender<u64>,
+) {
     let mut stopped: Option<StoreError> = None;
     while let Ok(first) = commands.recv() {
         let mut batch: Vec<Box<dyn Command>> = vec![first];
         batch.extend(commands.try_iter().take(BATCH_MAX - 1));
         let outcome = match &stopped {
             Some(error) => Err(error.clone()),
-            None => commit(connection, &mut batch),
+            None => {
+                let _turn = queue.map(Turn::take);
+                commit(connection, &mut batch)
+            }
         };
         match &outcome {
             Ok(()) => committed.send_modify(|count| *count += 1),
@@ -114,6 +129,35 @@ fn write(connection: &Connection, commands: &Receiver<Box<dyn Command>>, committ
         for command in batch {
             command.answer(outcome.clone());
         }
+    }
+}
+
+/// A turn at the store among processes. SQLite's own lock keeps them apart, but is waited for in
+/// sleeps of up to 100 ms; a turn changes hands within a fraction of one.
+///
+/// It is only a courtesy: whoever holds it too long (a stopped process) is passed by, and SQLite's
+/// lock then says what is to be said.
+struct Turn<'q>(&'q File);
+
+impl Turn<'_> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    fn take(queue: &File) -> Turn<'_> {
+        let begun = Instant::now();
+        let mut nap = Duration::from_micros(100);
+        while flock(queue, FlockOperation::NonBlockingLockExclusive).is_err()
+            && begun.elapsed() < Turn::PATIENCE
+        {
+            thread::sleep(nap);
+            nap = (nap * 2).min(Duration::from_millis(2));
+        }
+        Turn(queue)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let _ = flock(self.0, FlockOperation::Unlock);
     }
 }
 

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::error::{CliError, warn};
 use crate::files;
 use crate::output::Output;
-use crate::settings::Places;
+use crate::settings::ProjectPlace;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, default_value = "-")]
     session: String,
     #[command(flatten)]
-    places: Places,
+    project: ProjectPlace,
 }
 
 impl Command {
@@ -52,7 +52,7 @@ fn request<T: DeserializeOwned>() -> Result<T, CliError> {
 
 /// The settings in force; those of the request are the strongest.
 fn config(args: &Args, patch: Option<&FrameConfigPatch>) -> Result<FrameConfig, CliError> {
-    let (mut config, mut warnings) = args.places.load()?.frames();
+    let (mut config, mut warnings) = args.project.load()?.frames();
     if let Some(patch) = patch {
         warnings.extend(config.apply(patch));
     }

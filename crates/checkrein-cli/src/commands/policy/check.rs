@@ -1,10 +1,11 @@
 use std::path::{Path, PathBuf};
 
-use checkrein_core::config::{CheckreinFile, ExpertFile, Settings, Subject, Tenant, Workflow};
-use checkrein_core::document::{Document, Gravity, Problems};
-use checkrein_core::policy::{LayerRank, Resolution, Scope};
+use checkrein_core::config::{CheckreinFile, Settings, Subject, Tenant, Workflow};
+use checkrein_core::document::{Document, Gravity, Problem, Problems};
+use checkrein_core::policy::Scope;
+use serde::Serialize;
 
-use crate::error::{CliError, warn};
+use crate::error::{CliError, Exit, warn};
 use crate::files;
 use crate::output::Output;
 use crate::settings::{self, Places};
@@ -13,6 +14,9 @@ use crate::settings::{self, Places};
 pub struct Args {
     /// Files to check; without any, all settings that apply here
     files: Vec<PathBuf>,
+    /// The problems as a JSON list
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     places: Places,
 }
@@ -20,14 +24,27 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let mut report = Report::default();
     if args.files.is_empty() {
-        report.everything(&args.places)?;
+        if let Err(error) = report.everything(&args.places) {
+            report.take(error.into());
+        }
     } else {
-        let settings = args.places.load()?;
-        for path in &args.files {
-            report.file(path, &settings)?;
+        let loaded = if args.json {
+            args.places.load_quietly().map(|(settings, _)| settings)
+        } else {
+            args.places.load()
+        };
+        match loaded {
+            Ok(settings) => {
+                for path in &args.files {
+                    if let Err(problems) = report.file(path, &settings) {
+                        report.take(problems);
+                    }
+                }
+            }
+            Err(error) => report.take(error.into()),
         }
     }
-    report.finish()
+    if args.json { report.json() } else { report.finish() }
 }
 
 /// What was looked at, and what is wrong with it.
@@ -35,92 +52,98 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
 struct Report {
     checked: Vec<String>,
     problems: Problems,
+    /// Only what is wrong with this file counts.
+    about: Option<String>,
 }
 
 impl Report {
-    /// The settings of this place: each file, each scope, each worker, each expert.
+    /// The settings of this place and every expert.
     fn everything(&mut self, places: &Places) -> Result<(), CliError> {
+        let experts = settings::expert_files();
         let (settings, problems) = places.load_quietly()?;
-        self.problems.extend(problems);
+        self.take(problems);
         self.checked.extend(settings.documents().map(|document| document.name.clone()));
-        for scope in Scope::ALL {
-            self.take(settings.resolve(scope, Subject::Anyone, &[]).map(|r| r.problems));
-        }
-        for worker in settings.workers() {
-            self.take(settings.resolve(Scope::Worker, Subject::Worker(worker), &[]).map(|r| r.problems));
-        }
-        for (name, path) in settings::expert_files() {
-            self.checked.push(files::shown(&path));
-            let expert = settings::expert(&name)?;
-            self.take(settings.resolve(Scope::Job, Subject::Expert(&expert), &[]).map(|r| r.problems));
-        }
-        let (_, warnings) = settings.frames();
-        for warning in warnings {
-            let mut problem = checkrein_core::document::Problem::error("frames", warning);
-            problem.gravity = Gravity::Warning;
-            self.problems.push(problem);
+        self.settings(&settings);
+        for (name, path) in &experts {
+            self.checked.push(files::shown(path));
+            self.expert(name, &experts, &settings);
         }
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, settings: &Settings) -> Result<(), CliError> {
+    /// One file in its place among the settings that apply here.
+    fn file(&mut self, path: &Path, settings: &Settings) -> Result<(), Problems> {
+        self.about = None;
         let document = files::document(path)?;
         self.checked.push(document.name.clone());
+        self.about = Some(document.name.clone());
         match Kind::of(path, &document) {
-            Kind::Workflow => match Workflow::read(&document) {
-                Ok((workflow, problems)) => {
-                    self.problems.extend(problems);
-                    let resolved = settings.resolve(Scope::Workflow, Subject::Workflow(&workflow), &[]);
-                    self.take(resolved.map(|resolution| resolution.problems));
-                }
-                Err(problems) => self.problems.extend(problems),
-            },
-            Kind::Settings => match CheckreinFile::read(&document) {
-                Ok((file, problems)) => {
-                    self.problems.extend(problems);
-                    for scope in Scope::ALL {
-                        let layer = file.layer(LayerRank::ProjectConfig, scope);
-                        let resolved = Resolution::resolve(scope, &layer, settings.classifier());
-                        self.take(resolved.map(|resolution| resolution.problems));
-                    }
-                    for worker in file.shape.workers.keys() {
-                        self.worker(file.worker_layer(worker).as_ref(), settings);
-                    }
-                }
-                Err(problems) => self.problems.extend(problems),
-            },
-            Kind::Tenant => match Tenant::read(&document) {
-                Ok((tenant, problems)) => {
-                    self.problems.extend(problems);
-                    for worker in tenant.workers() {
-                        self.worker(tenant.layer(worker).as_ref(), settings);
-                    }
-                }
-                Err(problems) => self.problems.extend(problems),
-            },
-            Kind::Expert => match ExpertFile::read(&document) {
-                Ok((file, problems)) => {
-                    self.problems.extend(problems);
-                    let layer = file.layer();
-                    let resolved = Resolution::resolve(Scope::Job, &layer, settings.classifier());
-                    self.take(resolved.map(|resolution| resolution.problems));
-                }
-                Err(problems) => self.problems.extend(problems),
-            },
+            Kind::Workflow => {
+                let (workflow, problems) = Workflow::read(&document)?;
+                self.take(problems);
+                let resolved = settings.resolve(Scope::Workflow, Subject::Workflow(&workflow), &[]);
+                self.resolved(resolved.map(|resolution| resolution.problems));
+            }
+            Kind::Settings => {
+                let (file, problems) = CheckreinFile::read(&document)?;
+                self.take(problems);
+                self.settings(&settings.with(Some(file), None).map_err(|error| unusable(&document, error))?);
+            }
+            Kind::Tenant => {
+                let (tenant, problems) = Tenant::read(&document)?;
+                self.take(problems);
+                self.settings(
+                    &settings.with(None, Some(tenant)).map_err(|error| unusable(&document, error))?,
+                );
+            }
+            Kind::Expert => {
+                let directory = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+                let name = directory.unwrap_or("expert").to_owned();
+                let mut experts = settings::expert_files();
+                experts.retain(|(known, _)| *known != name);
+                experts.push((name.clone(), path.to_owned()));
+                self.expert(&name, &experts, settings);
+            }
         }
         Ok(())
     }
 
-    fn worker(&mut self, layer: Option<&checkrein_core::policy::Layer>, settings: &Settings) {
-        let resolved = Resolution::resolve(Scope::Worker, layer, settings.classifier());
-        self.take(resolved.map(|resolution| resolution.problems));
+    /// Frames, each scope, each worker.
+    fn settings(&mut self, settings: &Settings) {
+        for scope in Scope::ALL {
+            self.resolved(settings.resolve(scope, Subject::Anyone, &[]).map(|r| r.problems));
+        }
+        for worker in settings.workers() {
+            self.resolved(settings.resolve(Scope::Worker, Subject::Worker(worker), &[]).map(|r| r.problems));
+        }
+        self.take(settings.frame_problems());
+    }
+
+    /// An expert, and all it extends.
+    fn expert(&mut self, name: &str, experts: &[(String, PathBuf)], settings: &Settings) {
+        match settings::expert_among(experts, name) {
+            Ok(expert) => {
+                let resolved = settings.resolve(Scope::Job, Subject::Expert(&expert), &[]);
+                self.resolved(resolved.map(|resolution| resolution.problems));
+            }
+            Err(problems) => {
+                // What it extends may be broken in a file of its own, and so is this one.
+                self.about = None;
+                self.take(problems);
+            }
+        }
+    }
+
+    fn resolved(&mut self, resolved: Result<Problems, Problems>) {
+        let (Ok(problems) | Err(problems)) = resolved;
+        self.take(problems);
     }
 
     /// Layers are shared between questions; the same problem is said once.
-    fn take(&mut self, resolved: Result<Problems, Problems>) {
-        let (Ok(problems) | Err(problems)) = resolved;
+    fn take(&mut self, problems: Problems) {
         for problem in problems.0 {
-            if !self.problems.0.contains(&problem) {
+            let meant = self.about.as_ref().is_none_or(|about| *about == problem.source);
+            if meant && !self.problems.0.contains(&problem) {
                 self.problems.push(problem);
             }
         }
@@ -139,6 +162,46 @@ impl Report {
         };
         Ok(Output::text(text))
     }
+
+    fn json(self) -> Result<Output, CliError> {
+        let refused = self.problems.iter().any(|problem| problem.gravity > Gravity::Notice);
+        let rows: Vec<Row<'_>> = self.problems.iter().map(Row::of).collect();
+        Ok(Output::json(&rows)?.exit(if refused { Exit::Usage } else { Exit::Done }))
+    }
+}
+
+/// A problem as a program reads it.
+#[derive(Serialize)]
+struct Row<'p> {
+    gravity: &'static str,
+    source: &'p str,
+    line: Option<usize>,
+    column: Option<usize>,
+    path: &'p str,
+    message: &'p str,
+    hint: Option<&'p str>,
+}
+
+impl<'p> Row<'p> {
+    fn of(problem: &'p Problem) -> Row<'p> {
+        Row {
+            gravity: match problem.gravity {
+                Gravity::Notice => "notice",
+                Gravity::Warning => "warning",
+                Gravity::Error => "error",
+            },
+            source: &problem.source,
+            line: problem.position.map(|position| position.line),
+            column: problem.position.map(|position| position.column),
+            path: &problem.path,
+            message: &problem.message,
+            hint: problem.hint.as_deref(),
+        }
+    }
+}
+
+fn unusable(document: &Document, error: impl std::fmt::Display) -> Problems {
+    Problem::error(&document.name, error.to_string()).path("classify").into()
 }
 
 /// What a file is, by its name or by what it says.

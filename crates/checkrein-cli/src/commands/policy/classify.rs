@@ -3,7 +3,7 @@ use checkrein_core::classify::Classified;
 use crate::error::CliError;
 use crate::files;
 use crate::output::{Output, Table, one_line};
-use crate::settings::Places;
+use crate::settings::ProjectPlace;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -13,11 +13,11 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    places: Places,
+    project: ProjectPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let settings = args.places.load()?;
+    let settings = args.project.load()?;
     let texts = if args.texts.is_empty() {
         files::stdin("texts, one per line")?.lines().map(str::to_owned).collect()
     } else {

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use checkrein_core::duration::Written;
 use checkrein_core::policy::{Ask, OnLimit, OnTimeout, PhaseOverride, Policy, Resolution, Trigger};
 
 use super::asked::Asked;
@@ -22,8 +23,19 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     }
     let mut table = Table::new(&["setting", "value", "set by"]);
     for Row { setting, value, field } in rows(&resolution.policy) {
-        let source = resolution.sources.get(&field).map(ToString::to_string).unwrap_or_default();
-        table.row(vec![setting, value, source]);
+        let source = |field: &str| resolution.sources.get(field).map(ToString::to_string);
+        let mut set_by = source(&field).unwrap_or_default();
+        // A gate that a phase asked for itself names that phase.
+        if field == GATES {
+            let gates = resolution.policy.require_approval_for.iter();
+            let own: Vec<String> = gates
+                .map(|gate| source(&format!("{GATES}.{gate}")).unwrap_or_else(|| set_by.clone()))
+                .collect();
+            if own.iter().any(|own| *own != set_by) {
+                set_by = own.join("\n");
+            }
+        }
+        table.row(vec![setting, value, set_by]);
     }
     let title = format!("{HEADING}Policy of {}{HEADING:#}", args.asked.title());
     Ok(Output::text(format!("{title}\n\n{}", table.render())))
@@ -37,6 +49,8 @@ pub fn values(resolution: &Resolution) -> String {
     }
     table.render()
 }
+
+const GATES: &str = "require_approval_for";
 
 struct Row {
     setting: String,
@@ -72,7 +86,7 @@ fn rows(policy: &Policy) -> Vec<Row> {
         };
         row("at a limit", action.to_owned(), "limits.on_limit_reached");
     }
-    row("approval before", list_or(&policy.require_approval_for, "no phase"), "require_approval_for");
+    row("approval before", list_or(&policy.require_approval_for, "no phase"), GATES);
     row("a hold waits", policy.timeout.map_or("for ever".to_owned(), length), "timeout");
     if policy.timeout.is_some() {
         let then = match policy.on_timeout {
@@ -151,14 +165,5 @@ fn ask(ask: Ask) -> &'static str {
 }
 
 fn length(duration: Duration) -> String {
-    let mut rest_ms = duration.as_millis();
-    let mut parts: Vec<String> = Vec::new();
-    for (unit, unit_ms) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)] {
-        let count = rest_ms / unit_ms;
-        rest_ms %= unit_ms;
-        if count > 0 {
-            parts.push(format!("{count}{unit}"));
-        }
-    }
-    if parts.is_empty() { "no time".to_owned() } else { parts.join(" ") }
+    Written(duration).to_string()
 }

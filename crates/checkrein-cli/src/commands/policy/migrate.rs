@@ -1,7 +1,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use checkrein_core::policy::{Change, migrate};
+use checkrein_core::policy::{Change, Level, Scope, migrate};
 
 use crate::error::CliError;
 use crate::files;
@@ -25,8 +25,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         let now =
             if settings.is_empty() { "removed, it had no effect".to_owned() } else { settings.join(", ") };
         let _ = writeln!(stderr, "{}:{}: level `{level}` is now {now}", document.name, position.line);
-        if level == "dry-run" {
-            let _ = writeln!(stderr, "  note: `dry-run` never prevented writes here; steps run for real");
+        if let Some(lost) = Level::find(Scope::Workflow, level).and_then(|level| level.loses) {
+            let _ = writeln!(stderr, "  note: {lost}");
         }
     }
     if args.stdout {

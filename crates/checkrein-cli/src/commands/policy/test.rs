@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use checkrein_core::config::{Subject, Workflow};
 use checkrein_core::policy::{Scope, Tested};
+use serde::Serialize;
 
 use crate::error::{CliError, Exit};
 use crate::files;
@@ -13,6 +14,9 @@ use crate::settings::{self, Places};
 pub struct Args {
     /// Workflow files whose examples to run, beside those of the settings that apply here
     files: Vec<PathBuf>,
+    /// The examples and what became of them, as a JSON list
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     places: Places,
 }
@@ -42,6 +46,12 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         add(settings.test(Scope::Workflow, Subject::Workflow(&workflow))?);
     }
 
+    let failed = tested.iter().filter(|one| one.failure.is_some()).count();
+    let exit = if failed == 0 { Exit::Done } else { Exit::Failed };
+    if args.json {
+        let rows: Vec<Row> = tested.iter().map(Row::of).collect();
+        return Ok(Output::json(&rows)?.exit(exit));
+    }
     let mut out = String::new();
     for one in &tested {
         let place = match one.position {
@@ -53,7 +63,33 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             Some(failure) => writeln!(out, "FAILED  {place}  {failure}"),
         };
     }
-    let failed = tested.iter().filter(|one| one.failure.is_some()).count();
     let _ = writeln!(out, "{} passed, {failed} failed", tested.len() - failed);
-    Ok(Output::text(out).exit(if failed == 0 { Exit::Done } else { Exit::Failed }))
+    Ok(Output::text(out).exit(exit))
+}
+
+/// An example as a program reads it.
+#[derive(Serialize)]
+struct Row<'t> {
+    source: &'t str,
+    line: Option<usize>,
+    column: Option<usize>,
+    path: &'t str,
+    name: &'t str,
+    passed: bool,
+    /// What was expected and what the policy says instead.
+    failure: Option<String>,
+}
+
+impl<'t> Row<'t> {
+    fn of(tested: &'t Tested) -> Row<'t> {
+        Row {
+            source: &tested.source,
+            line: tested.position.map(|position| position.line),
+            column: tested.position.map(|position| position.column),
+            path: &tested.path,
+            name: &tested.name,
+            passed: tested.failure.is_none(),
+            failure: tested.failure.as_ref().map(ToString::to_string),
+        }
+    }
 }

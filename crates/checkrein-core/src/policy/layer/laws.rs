@@ -1,5 +1,7 @@
 //! What holds for every layer on top of any others.
 
+use std::sync::Arc;
+
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -7,8 +9,8 @@ use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::document::{Format, decode};
-use crate::policy::Autonomy;
+use crate::document::{Document, Format, Gravity, decode};
+use crate::policy::{Autonomy, Level, migrate};
 
 const WORDS: &[&str] = &["none", "low", "medium", "high", "huge"];
 const FREQUENCIES: &[&str] = &["per-step", "per-phase", "end-only", "weekly"];
@@ -77,8 +79,8 @@ fn block(scope: Scope) -> impl Strategy<Value = Value> {
         ("on_limit_reached", word(&["stop", "truncate"]).boxed()),
     ]);
     let budget = some_of(vec![
-        ("tokens", or_null(any::<u64>().prop_map(Value::from)).boxed()),
-        ("cost", or_null((0.0..100.0).prop_map(Value::from)).boxed()),
+        ("tokens", or_null((1..=u64::MAX).prop_map(Value::from)).boxed()),
+        ("cost", or_null((0.1..100.0).prop_map(Value::from)).boxed()),
         ("time", word(&["90s", "1h 30m"]).boxed()),
     ]);
     let overrides = vec((select(PHASES), own_block(scope)), 0..3).prop_map(|phases| {
@@ -162,6 +164,10 @@ proptest! {
         prop_assert_eq!(cleared("limits"), Policy { limits: builtin.limits, ..was.clone() });
         prop_assert_eq!(cleared("overrides"), Policy { overrides: builtin.overrides.clone(), ..was.clone() });
         prop_assert_eq!(cleared("require_approval_for"), Policy { require_approval_for: Vec::new(), ..was.clone() });
+        let unpaused = cleared("pause_before_release");
+        prop_assert_eq!(&Policy { require_approval_for: was.require_approval_for.clone(), ..unpaused.clone() }, was);
+        let listed = |policy: &Policy| policy.require_approval_for.iter().filter(|gate| *gate != "release").cloned().collect::<Vec<_>>();
+        prop_assert_eq!(listed(&unpaused), listed(was));
         prop_assert_eq!(cleared("ask"), Policy { ask: builtin.ask, ..was.clone() });
         prop_assert_eq!(cleared("timeout"), Policy { timeout: None, ..was.clone() });
         prop_assert_eq!(cleared("on_timeout"), Policy { on_timeout: builtin.on_timeout, ..was.clone() });
@@ -215,5 +221,20 @@ proptest! {
         let back: Resolution = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(back.policy, resolution.policy);
         prop_assert_eq!(back.sources, resolution.sources);
+    }
+
+    /// Rewriting the levels of a file leaves its policy as it was, whatever stands below it.
+    #[test]
+    fn migrating_changes_no_policy(weaker in vec(block(Scope::Workflow), 0..3), top in block(Scope::Workflow)) {
+        let below = weaker.iter().fold(Resolution::builtin(Scope::Workflow), |resolution, block| {
+            resolution.amend(&layer(LayerRank::Definition, block)).unwrap_or(resolution)
+        });
+        let text = json!({ "autonomy": top }).to_string();
+        let migrated = migrate(&Document::parse("file", &text, Format::Json).unwrap()).unwrap().text;
+        let migrated: Value = serde_json::from_str(&migrated).unwrap();
+        let resolved = |block: &Value| {
+            below.amend(&layer(LayerRank::Start, block)).map(|after| Policy { level: None, ..after.policy }).ok()
+        };
+        prop_assert_eq!(resolved(&top), resolved(&migrated["autonomy"]), "{} became {}", top, migrated);
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::document::{Format, decode};
-use crate::policy::{Ask, Autonomy, OnLimit, OnTimeout, PhaseOverride, Shown, migrate};
+use crate::document::{Document, Format, Gravity, decode};
+use crate::policy::{Ask, Autonomy, OnLimit, OnTimeout, Said, Shown, Trigger, migrate};
 use LayerRank::{Change, Definition, Environment, ProjectConfig, Start, UserConfig};
 use Scope::{Job, Worker, Workflow};
 
@@ -39,12 +39,6 @@ fn value(policy: &Policy, field: &str) -> String {
     fn or_dash<T: ToString>(value: Option<T>) -> String {
         value.map_or_else(|| "-".to_owned(), |value| value.to_string())
     }
-    fn ask(ask: Ask) -> &'static str {
-        match ask {
-            Ask::Always => "always",
-            Ask::WhenFindings => "when_findings",
-        }
-    }
     let triggers = |triggers: &[Trigger]| {
         format!("[{}]", triggers.iter().map(Trigger::to_string).collect::<Vec<_>>().join(", "))
     };
@@ -58,7 +52,7 @@ fn value(policy: &Policy, field: &str) -> String {
             "check_in_frequency" => or_dash(own.check_in_frequency.as_ref().map(Said::word)),
             "warning_tolerance" => or_dash(own.warning_tolerance.as_ref().map(Said::word)),
             "error_tolerance" => or_dash(own.error_tolerance.as_ref().map(Said::word)),
-            "ask" => or_dash(own.ask.map(ask)),
+            "ask" => or_dash(own.ask.map(Ask::name)),
             other => panic!("no such field: {other}"),
         };
     }
@@ -76,7 +70,7 @@ fn value(policy: &Policy, field: &str) -> String {
             OnLimit::Truncate => "truncate".to_owned(),
         },
         "require_approval_for" => list(&policy.require_approval_for),
-        "ask" => ask(policy.ask).to_owned(),
+        "ask" => policy.ask.name().to_owned(),
         "timeout" => seconds(policy.timeout),
         "on_timeout" => match policy.on_timeout {
             OnTimeout::Hold => "hold".to_owned(),
@@ -170,7 +164,8 @@ fn built_in_defaults_name_their_source() {
         let level = resolution.policy.level.clone();
         for field in ALL_FIELDS {
             let source = &resolution.sources[*field];
-            let expected = if LEVEL_FIELDS.contains(field) { level.clone() } else { None };
+            let governed = Field::ALL.iter().any(|own| own.name() == *field);
+            let expected = if governed { level.clone() } else { None };
             assert_eq!((source.rank, &source.level), (LayerRank::BuiltIn, &expected), "{scope} {field}");
         }
     }
@@ -243,32 +238,43 @@ fn a_legacy_level_beside_a_frequency_is_ignored() {
             // W8: plain defaults, not the level's tolerances
             (
                 &[(Start, "{level: autonomous, check_in_frequency: per-step}")],
-                "default, cleared by start:1 level=-; start:1 hold_at=[every step] frequency=per-step",
+                "start:1 hold_at=[every step] frequency=per-step; default, cleared by start:1 warning=low error=none",
             ),
             (
                 &[(Start, "{level: dry-run, check_in_frequency: end-only, warning_tolerance: high}")],
-                "default, cleared by start:1 level=-; start:1 hold_at=[completion] frequency=end-only warning=high",
+                "start:1 hold_at=[completion] frequency=end-only warning=high; default, cleared by start:1 error=none",
             ),
             (
                 &[(Start, "{level: yolo, check_in_frequency: per-step}")],
-                "default, cleared by start:1 level=-; start:1 hold_at=[every step] frequency=per-step",
+                "start:1 hold_at=[every step] frequency=per-step; default, cleared by start:1 warning=low error=none",
             ),
             (
                 &[(Start, "{level: guarded, check_in_frequency: weekly}")],
-                "default, cleared by start:1 level=-; start:1 hold_at=[] frequency=weekly",
+                "start:1 hold_at=[] frequency=weekly; default, cleared by start:1 warning=low error=none",
             ),
-            // also over a level of a weaker layer
+            // also over a level and over what is written out in a weaker layer
             (
                 &[(Definition, "autonomous"), (Start, "{level: dry-run, check_in_frequency: per-step}")],
-                "default, cleared by start:1 level=- warning=low error=none ask=when_findings; start:1 hold_at=[every step] frequency=per-step",
+                "file:1 level=autonomous; start:1 hold_at=[every step] frequency=per-step; default, cleared by start:1 warning=low error=none; level `autonomous` (file:1) ask=when_findings",
             ),
-            // what a weaker layer wrote out stays
             (
                 &[
-                    (Definition, "{warning_tolerance: high}"),
+                    (Definition, "{warning_tolerance: high, ask: always}"),
                     (Start, "{level: dry-run, check_in_frequency: per-step}"),
                 ],
-                "default, cleared by start:1 level=-; start:1 hold_at=[every step] frequency=per-step; file:1 warning=high",
+                "start:1 hold_at=[every step] frequency=per-step; default, cleared by start:1 warning=low error=none; file:1 ask=always",
+            ),
+            // in a phase it is simply not there: what weaker layers and the whole say stays
+            (
+                &[(Start, "{overrides: {build: {level: dry-run, check_in_frequency: per-step}}}")],
+                "start:1 overrides.build.frequency=per-step overrides.build.hold_at=[every step]",
+            ),
+            (
+                &[
+                    (Definition, "{overrides: {build: autonomous}}"),
+                    (Start, "{overrides: {build: {level: dry-run, check_in_frequency: per-step}}}"),
+                ],
+                "level `autonomous` (file:1) overrides.build.ask=when_findings overrides.build.error=low overrides.build.warning=medium; start:1 overrides.build.frequency=per-step overrides.build.hold_at=[every step]",
             ),
             // only tolerances: the explicit ones win over the migrated
             (
@@ -369,14 +375,14 @@ fn what_is_said_about_levels() {
                 &[(Start, "{level: dry-run}")],
                 &[
                     "notice start:1:2: level: Migrating legacy autonomy level 'dry-run' to new model",
-                    "notice start:1:2: level: autonomy level `dry-run` is deprecated, its support ends after two major versions; it asks after every step but does not prevent writes\n  hint: write `check_in_frequency: per-step, warning_tolerance: none, error_tolerance: none` instead, in a file by `checkrein policy migrate FILE`",
+                    "notice start:1:2: level: autonomy level `dry-run` is deprecated, its support ends after two major versions; it does not prevent writes, steps run for real\n  hint: write `check_in_frequency: per-step, warning_tolerance: none, error_tolerance: none` instead, in a file by `checkrein policy migrate FILE`",
                 ],
             ),
             (
                 &[(Start, "{level: dry-run, check_in_frequency: per-step}")],
                 &[
                     "notice start:1:2: level: level `dry-run` is ignored because `check_in_frequency` is set",
-                    "notice start:1:2: level: autonomy level `dry-run` is deprecated, its support ends after two major versions; it asks after every step but does not prevent writes\n  hint: remove `level`",
+                    "notice start:1:2: level: autonomy level `dry-run` is deprecated, its support ends after two major versions; it does not prevent writes, steps run for real\n  hint: remove `level`",
                 ],
             ),
             (
@@ -649,6 +655,19 @@ fn null_forgets_weaker_layers() {
                 &[(Definition, "{budget: {tokens: 5, cost: 1.5, time: 10m}}"), (Start, "{budget: null}")],
                 "default, cleared by start:1 budget.tokens=- budget.cost=- budget.time=-",
             ),
+            (
+                &[(Start, "{budget: {cost: .nan}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `NaN`",
+            ),
+            (
+                &[(Start, "{budget: {cost: .inf}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `inf`",
+            ),
+            (
+                &[(Start, "{budget: {cost: -0.5}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `-0.5`",
+            ),
+            (&[(Start, "{budget: {cost: 3}}")], "start:1 budget.cost=3"),
             // a level goes with everything it brought, and with nothing else
             (
                 &[(Definition, "autonomous"), (Start, "{level: null}")],
@@ -803,6 +822,46 @@ fn maps_merge_lists_and_scalars_replace() {
                 "start:1 require_approval_for=[build, release]",
             ),
             (&[(Start, "{pause_before_release: false}")], ""),
+            // undone by a stronger layer, with nothing else
+            (
+                &[(Definition, "{pause_before_release: true}"), (Start, "{pause_before_release: false}")],
+                "start:1 require_approval_for=[]",
+            ),
+            (
+                &[(Definition, "{pause_before_release: true}"), (Start, "{pause_before_release: null}")],
+                "start:1 require_approval_for=[]",
+            ),
+            (
+                &[
+                    (Definition, "{pause_before_release: true, require_approval_for: [build]}"),
+                    (Start, "{pause_before_release: false}"),
+                ],
+                "start:1 require_approval_for=[build]",
+            ),
+            (
+                &[
+                    (ProjectConfig, "{require_approval_for: [build, release]}"),
+                    (Definition, "{pause_before_release: true}"),
+                    (Start, "{pause_before_release: false}"),
+                ],
+                "project:1 require_approval_for=[build, release]",
+            ),
+            (
+                &[
+                    (Definition, "{pause_before_release: true}"),
+                    (Start, "{require_approval_for: [release]}"),
+                    (Change, "{pause_before_release: false}"),
+                ],
+                "start:1 require_approval_for=[release]",
+            ),
+            (
+                &[
+                    (Definition, "{pause_before_release: true}"),
+                    (Start, "{pause_before_release: true}"),
+                    (Change, "{timeout: 1s}"),
+                ],
+                "start:1 require_approval_for=[release]; change:1 timeout=1s",
+            ),
             // every rank is stronger than the one before it
             (
                 &[
@@ -961,7 +1020,7 @@ fn custom_holds_where_it_is_told() {
             ),
             (
                 &[(Start, "{level: custom, checkpoint_types: [draft]}")],
-                "refused: start:1:2: level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere\nstart:1:17: checkpoint_types: `checkpoint_types` is for workers and does nothing in a job\n  hint: write `hold_at` instead",
+                "refused: start:1:17: checkpoint_types: `checkpoint_types` is for workers and does nothing in a job\n  hint: write `hold_at` instead\nstart:1:2: level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
             ),
             (
                 &[(Start, "{overrides: {build: custom}}")],
@@ -970,6 +1029,35 @@ fn custom_holds_where_it_is_told() {
             (
                 &[(Start, "{overrides: {build: {level: custom, hold_at: [{on: step}]}}}")],
                 "level `custom` (start:1) overrides.build.ask=always; start:1 overrides.build.hold_at=[every step]",
+            ),
+            // a stronger layer may be the one who says it
+            (
+                &[(Definition, "custom"), (Start, "{hold_at: [{on: step}]}")],
+                "file:1 level=custom; start:1 hold_at=[every step]; level `custom` (file:1) ask=always",
+            ),
+            (
+                &[(Definition, "custom"), (Start, "{check_in_frequency: per-step}")],
+                "file:1 level=custom; start:1 hold_at=[every step] frequency=per-step; level `custom` (file:1) ask=always",
+            ),
+            (
+                &[(Definition, "custom"), (Start, "full")],
+                "start:1 level=full; level `full` (start:1) hold_at=[] warning=high error=high ask=always",
+            ),
+            (
+                &[
+                    (ProjectConfig, "custom"),
+                    (Definition, "{hold_at: [{on: step}]}"),
+                    (Start, "{error_tolerance: low}"),
+                    (Change, "{level: custom}"),
+                ],
+                "refused: change:1:2: level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
+            ),
+            (
+                &[
+                    (Definition, "{overrides: {build: custom}}"),
+                    (Start, "{overrides: {build: {hold_at: []}}}"),
+                ],
+                "level `custom` (file:1) overrides.build.ask=always; start:1 overrides.build.hold_at=[]",
             ),
             // triggers that cannot be
             (
@@ -1075,6 +1163,35 @@ fn checkpoint_types_under_each_worker_level() {
         ],
     );
     check_said(
+        Worker,
+        &[
+            (
+                &[(Definition, "{level: manual, checkpoint_types: [draft]}")],
+                &[
+                    "warning file:1:17: checkpoint_types: `checkpoint_types` has no effect under level `manual`\n  hint: level `semi_supervised` holds at them",
+                ],
+            ),
+            (
+                &[(ProjectConfig, "autonomous"), (Definition, "{checkpoint_types: [draft]}")],
+                &[
+                    "warning file:1:2: checkpoint_types: `checkpoint_types` has no effect under level `autonomous`\n  hint: level `semi_supervised` holds at them",
+                ],
+            ),
+            (&[(Definition, "{checkpoint_types: [draft]}")], &[]),
+            (&[(Definition, "{level: custom, checkpoint_types: [draft]}")], &[]),
+            // meant for others, or for a level or a phase that looks at them
+            (&[(ProjectConfig, "{checkpoint_types: [draft]}"), (Definition, "manual")], &[]),
+            (&[(Definition, "{level: manual, checkpoint_types: [draft]}"), (Start, "semi_supervised")], &[]),
+            (
+                &[(
+                    Start,
+                    "{level: autonomous, checkpoint_types: [draft], overrides: {build: semi_supervised}}",
+                )],
+                &[],
+            ),
+        ],
+    );
+    check_said(
         Workflow,
         &[
             (
@@ -1138,6 +1255,99 @@ fn policy_show_prints_what_was_resolved() {
       ]
     }
     "#);
+}
+
+#[test]
+fn policy_show_prints_all_a_phase_holds_at() {
+    for (own, expected) in [
+        ("{check_in_frequency: per-step}", serde_json::json!({"check_in_frequency": "per-step"})),
+        ("{check_in_frequency: weekly}", serde_json::json!({"check_in_frequency": "weekly"})),
+        ("{hold_at: [{on: step}]}", serde_json::json!({"hold_at": [{"on": "step"}]})),
+        ("{hold_at: []}", serde_json::json!({"hold_at": []})),
+        (
+            "{check_in_frequency: per-step, hold_at: [{on: phase, every: 2}]}",
+            serde_json::json!({"check_in_frequency": "per-step", "hold_at": [{"on": "phase", "every": 2}, {"on": "step"}]}),
+        ),
+        ("{ask: always}", serde_json::json!({"ask": "always"})),
+    ] {
+        let text = format!("{{overrides: {{build: {own}}}}}");
+        assert_eq!(shown(Workflow, &[(Start, &text)])["overrides"]["build"], expected, "{own}");
+    }
+}
+
+#[test]
+fn a_budget_is_more_than_nothing() {
+    check(
+        Workflow,
+        &[
+            (
+                &[(Start, "{budget: {tokens: 1, cost: 0.01, time: 1s}}")],
+                "start:1 budget.tokens=1 budget.cost=0.01 budget.time=1s",
+            ),
+            (
+                &[(Start, "{budget: {tokens: 0}}")],
+                "refused: start:1:19: budget.tokens: must be at least 1, found `0`",
+            ),
+            (
+                &[(Start, "{budget: {cost: 0}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `0`",
+            ),
+            (
+                &[(Start, "{budget: {cost: -2.5}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `-2.5`",
+            ),
+            (
+                &[(Start, "{budget: {cost: .inf}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `inf`",
+            ),
+            (
+                &[(Start, "{budget: {cost: .nan}}")],
+                "refused: start:1:17: budget.cost: must be a number above 0, found `NaN`",
+            ),
+            (
+                &[(Start, "{budget: {time: 0s}}")],
+                "refused: start:1:17: budget.time: must be more than no time",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_type_that_is_nearly_a_kind_is_asked_about() {
+    check_said(
+        Job,
+        &[
+            (
+                &[(Start, "{hold_at: [{on: phase}, {on: phaes}]}")],
+                &[
+                    "notice start:1:26: hold_at[1].on: `phaes` is a checkpoint type of your own\n  hint: did you mean `phase`?",
+                ],
+            ),
+            (
+                &[(Start, "{overrides: {build: {hold_at: [{on: Step}]}}}")],
+                &[
+                    "notice start:1:33: overrides.build.hold_at[0].on: `Step` is a checkpoint type of your own\n  hint: did you mean `step`?",
+                ],
+            ),
+            (&[(Start, "{hold_at: [{on: draft}, {on: '*'}, {on: ''}]}")], &[]),
+        ],
+    );
+}
+
+#[test]
+fn completion_belongs_to_the_whole() {
+    check_said(
+        Workflow,
+        &[
+            (
+                &[(Start, "{overrides: {build: {hold_at: [{on: step}, {on: complete}]}}}")],
+                &[
+                    "warning start:1:44: overrides.build.hold_at[1]: completion belongs to the whole, a phase does not hold there\n  hint: move it to `hold_at` of the autonomy block",
+                ],
+            ),
+            (&[(Start, "{hold_at: [{on: complete}]}")], &[]),
+        ],
+    );
 }
 
 const CHANGES: &[(Scope, &str, &str)] = &[
@@ -1299,7 +1509,11 @@ fn examples_are_checked_against_the_policy_their_layer_leaves() {
             ),
             (
                 &[(Definition, "{examples: [{expect: halt}]}")],
-                "refused: file:1:13: examples[0]: example expects halt, the policy says proceed",
+                "refused: file:1:22: examples[0].expect: unknown value `halt`, expected one of `proceed`, `hold`, `stop`",
+            ),
+            (
+                &[(Definition, "{examples: [{expect: hodl}]}")],
+                "refused: file:1:22: examples[0].expect: unknown value `hodl`, expected one of `proceed`, `hold`, `stop`\n  hint: did you mean `hold`?",
             ),
             (
                 &[(Definition, "{examples: [{expect: {outcome: halt}}]}")],
@@ -1393,7 +1607,7 @@ fn every_problem_says_where_it_is() {
     }
 }
 
-/// A file with its legacy levels rewritten resolves to the policy it had.
+/// A file with its legacy levels rewritten resolves to the policy it had, also over weaker layers.
 #[test]
 fn migrating_a_file_changes_no_policy() {
     for text in [
@@ -1407,31 +1621,50 @@ fn migrating_a_file_changes_no_policy() {
         "{level: autonomous, check_in_frequency: null}",
         "{level: autonomous, check_in_frequency: per-step}",
         "{level: autonomous, check_in_frequency: per-step, error_tolerance: high}",
+        "{level: autonomous, check_in_frequency: per-step, error_tolerance: null}",
         "{level: autonomous, check_in_frequency: weekly}",
         "{level: autonomous, ask: always}",
+        "{level: autonomous, ask: null}",
+        "{level: autonomous, hold_at: [{on: step}]}",
+        "{level: autonomous, hold_at: [{on: step}], check_in_frequency: null}",
+        "{level: autonomous, hold_at: [{on: step}], check_in_frequency: per-phase}",
         "{warning_tolerance: high, overrides: {build: dry-run}}",
+        "{ask: always, overrides: {build: dry-run}}",
         "{warning_tolerance: high, overrides: {build: {level: dry-run, error_tolerance: high}}}",
         "{warning_tolerance: high, overrides: {build: {level: dry-run, error_tolerance: null}}}",
         "{warning_tolerance: high, overrides: {build: {level: dry-run, check_in_frequency: end-only}}}",
+        "{overrides: {build: {level: dry-run, check_in_frequency: end-only, error_tolerance: null}}}",
     ] {
-        let resolved = |text: &str| {
-            let document = Arc::new(Document::parse("flow.yaml", text, Format::Yaml).unwrap());
-            let node = document.root.get("autonomy").unwrap();
-            let (autonomy, _) =
-                crate::document::decode_part::<Autonomy>(&document, node, "autonomy", Gravity::Error)
-                    .unwrap();
-            let origin = Origin::within(&document, &["autonomy"]);
-            let layer = Layer { rank: Definition, origin, block: Block::of(autonomy) };
-            Resolution::resolve(Workflow, [&layer], Classifier::builtin()).unwrap().policy
-        };
-        let text = format!("autonomy: {text}\n");
-        let migrated = migrate(&Document::parse("flow.yaml", &text, Format::Yaml).unwrap()).unwrap();
-        assert!(!migrated.changes.is_empty(), "{text}");
-        // The name goes; what it stood for stays. A phase's `ask` was the workflow's default anyway.
-        let mut before = Policy { level: None, ..resolved(&text) };
-        for own in before.overrides.values_mut() {
-            *own = PhaseOverride { ask: None, ..own.clone() };
+        for weaker in [
+            "{}",
+            "autonomous",
+            "{level: custom, hold_at: [{on: phase, every: 2}]}",
+            "{warning_tolerance: medium, error_tolerance: high, ask: always, hold_at: [{on: step}]}",
+            "{overrides: {build: {warning_tolerance: medium, ask: always, hold_at: []}}}",
+            "{overrides: {build: autonomous}}",
+        ] {
+            let resolved = |text: &str| {
+                let document = Arc::new(Document::parse("flow.yaml", text, Format::Yaml).unwrap());
+                let node = document.root.get("autonomy").unwrap();
+                let (autonomy, _) =
+                    crate::document::decode_part::<Autonomy>(&document, node, "autonomy", Gravity::Error)
+                        .unwrap();
+                let origin = Origin::within(&document, &["autonomy"]);
+                let layer = Layer { rank: Definition, origin, block: Block::of(autonomy) };
+                let layers = [read(ProjectConfig, weaker).unwrap(), layer];
+                let policy = Resolution::resolve(Workflow, &layers, Classifier::builtin()).unwrap().policy;
+                // The name goes; what it stood for stays.
+                Policy { level: None, ..policy }
+            };
+            let text = format!("autonomy: {text}\n");
+            let migrated = migrate(&Document::parse("flow.yaml", &text, Format::Yaml).unwrap()).unwrap();
+            assert!(!migrated.changes.is_empty(), "{text}");
+            assert_eq!(
+                resolved(&migrated.text),
+                resolved(&text),
+                "{text} over {weaker} became {}",
+                migrated.text
+            );
         }
-        assert_eq!(resolved(&migrated.text), before, "{text} became {}", migrated.text);
     }
 }
