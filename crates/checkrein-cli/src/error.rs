@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use checkrein_core::checkpoint::Refusal;
 use checkrein_core::document::{Problem, Problems};
 use checkrein_engine::EngineError;
-use checkrein_store::StoreError;
+use checkrein_store::{StoreError, TransferError};
 
 use crate::output::harmless;
 
@@ -68,6 +68,16 @@ impl CliError {
         self.exit
     }
 
+    /// What went wrong, without label and hint.
+    pub fn words(&self) -> String {
+        match &self.body {
+            Body::Message { message, .. } => message.clone(),
+            Body::Problems(problems) => {
+                problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+
     /// Says it on stderr.
     pub fn report(self) -> ExitCode {
         let text = match &self.body {
@@ -101,10 +111,17 @@ impl From<EngineError> for CliError {
             EngineError::NoCheckpoint(_)
             | EngineError::NoToken(_)
             | EngineError::OtherContent(_)
-            | EngineError::Refused(_) => Exit::Conflict,
+            | EngineError::Refused(_)
+            | EngineError::Store(StoreError::Exists { .. })
+            | EngineError::Transfer(TransferError::Conflict { .. }) => Exit::Conflict,
             EngineError::BadId(_) | EngineError::Empty(_) | EngineError::Deliverable(_) => Exit::Usage,
-            EngineError::Settings(_) | EngineError::Store(StoreError::NotAStore { .. }) => Exit::Usage,
-            EngineError::Forbidden { .. } | EngineError::BadToken(_) | EngineError::Store(_) => Exit::Failed,
+            EngineError::Settings(_)
+            | EngineError::Store(StoreError::NotAStore { .. } | StoreError::BadBackup { .. })
+            | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Exit::Usage,
+            EngineError::Forbidden { .. }
+            | EngineError::BadToken(_)
+            | EngineError::Store(_)
+            | EngineError::Transfer(_) => Exit::Failed,
         };
         let hint = match &error {
             EngineError::NoCheckpoint(_) => Some("`checkrein checkpoint list` shows all there are"),
@@ -114,7 +131,10 @@ impl From<EngineError> for CliError {
             EngineError::Refused(Refusal::Stale { .. }) => {
                 Some("look at it again with `checkrein checkpoint show ID`")
             }
-            EngineError::Store(error) => error.hint(),
+            EngineError::Store(error) | EngineError::Transfer(TransferError::Store(error)) => error.hint(),
+            EngineError::Transfer(TransferError::Conflict { .. }) => {
+                Some("import it into a store of its own with `--store FILE`")
+            }
             _ => None,
         };
         let body = match error {

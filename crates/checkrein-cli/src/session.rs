@@ -4,7 +4,8 @@ use std::future::Future;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use checkrein_core::config::env;
+use checkrein_core::config::{Settings, env};
+use checkrein_core::document::Problems;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_engine::{Engine, EngineError};
 use checkrein_store::Store;
@@ -35,11 +36,12 @@ impl StorePlace {
     pub fn open(&self) -> Result<Session, CliError> {
         let settings = self.places.load()?;
         let store = Store::open(&self.path()?)?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .map_err(|error| CliError::failed(format!("no runtime: {error}")))?;
-        Ok(Session { engine: Engine::new(store, settings), runtime })
+        Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
+    }
+
+    /// The settings that apply, and what is odd about them.
+    pub fn settings(&self) -> Result<(Settings, Problems), CliError> {
+        self.places.load_quietly()
     }
 
     /// Where the store is, whether or not it is there yet.
@@ -63,6 +65,11 @@ impl StorePlace {
     }
 }
 
+pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    runtime.map_err(|error| CliError::failed(format!("no runtime: {error}")))
+}
+
 impl Session {
     pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
@@ -80,7 +87,7 @@ impl Session {
     /// Whoever gives a verdict. A person at a terminal may; a program needs a reviewer's token; what
     /// runs inside an agent's attempt never may, whatever it holds.
     pub fn judge(&self) -> Result<Principal, CliError> {
-        outside_attempt()?;
+        outside_attempt("a verdict cannot be given")?;
         if let Some(principal) = self.by_token()? {
             return Ok(principal);
         }
@@ -121,16 +128,16 @@ pub fn local_name() -> String {
     name.unwrap_or_else(|| format!("uid-{}", rustix::process::getuid().as_raw()))
 }
 
-/// Refuses where no verdict may be given, whatever the caller holds.
-pub fn outside_attempt() -> Result<(), CliError> {
+/// Refuses what could take away or bring verdicts from inside an attempt, whatever it holds.
+pub fn outside_attempt(what: &str) -> Result<(), CliError> {
     if inside_attempt() {
-        return Err(CliError::failed("a verdict cannot be given from inside an agent's attempt")
-            .hint("give it from a terminal of your own"));
+        return Err(CliError::failed(format!("{what} from inside an agent's attempt"))
+            .hint("do it from a terminal of your own"));
     }
     Ok(())
 }
 
 /// Checkrein tells every attempt what it is; a process that was told is inside one.
-fn inside_attempt() -> bool {
+pub fn inside_attempt() -> bool {
     env::FOR_AGENTS.iter().any(|name| std::env::var_os(name).is_some())
 }

@@ -12,6 +12,7 @@ pub enum Act {
     Withdraw,
     ManageTokens,
     Clear,
+    ManageStore,
 }
 
 impl Act {
@@ -23,6 +24,7 @@ impl Act {
             Act::Withdraw => "withdraw a checkpoint",
             Act::ManageTokens => "make and revoke tokens",
             Act::Clear => "remove all checkpoints",
+            Act::ManageStore => "back up, import into, sweep or vacuum the store",
         }
     }
 }
@@ -35,6 +37,7 @@ pub static MATRIX: &[(Act, Role)] = &[
     (Act::Withdraw, Role::Reviewer),
     (Act::ManageTokens, Role::Admin),
     (Act::Clear, Role::Admin),
+    (Act::ManageStore, Role::Admin),
 ];
 
 pub fn allowed(role: Role, act: Act) -> bool {

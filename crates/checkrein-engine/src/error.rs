@@ -4,7 +4,7 @@ use checkrein_core::checkpoint::{BadId, CheckpointId, Refusal};
 use checkrein_core::deliverable::DeliverableError;
 use checkrein_core::document::Problems;
 use checkrein_core::principal::Role;
-use checkrein_store::StoreError;
+use checkrein_store::{StoreError, TransferError};
 
 use crate::Act;
 
@@ -32,6 +32,8 @@ pub enum EngineError {
     Settings(#[from] Problems),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
 }
 
 fn least(act: Act) -> Role {

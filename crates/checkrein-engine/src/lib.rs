@@ -3,7 +3,9 @@
 
 mod authority;
 mod checkpoint;
+mod doctor;
 mod error;
+mod store;
 mod token;
 pub mod worker;
 
@@ -17,7 +19,9 @@ use jiff::Timestamp;
 
 pub use authority::{Act, MATRIX, allowed};
 pub use checkpoint::{CheckpointView, NewCheckpoint, VerdictRequest};
+pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
+pub use store::{Sweep, restore_store};
 pub use token::{NewToken, Token};
 
 pub struct Engine {
@@ -53,10 +57,14 @@ impl Engine {
         Ok(policy)
     }
 
-    /// The one place that looks at the clock.
     fn now(&self) -> Timestamp {
-        // The store keeps milliseconds; what is answered is what will be read again.
-        let now = Timestamp::now();
-        Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+        now()
     }
+}
+
+/// The one place that looks at the clock.
+fn now() -> Timestamp {
+    // The store keeps milliseconds; what is answered is what will be read again.
+    let now = Timestamp::now();
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }

@@ -38,8 +38,13 @@ const COLUMNS: &str = "number, id, version, worker, phase, type, status, round, 
 
 /// Writes the state of a commit, if the stream is at the version it was decided on.
 pub(crate) fn put(connection: &Connection, commit: &Commit) -> Result<(), CommitError> {
+    put_at(connection, commit, Version(commit.expected.0 + commit.events.len() as u64))
+}
+
+/// The same where the events are written by another hand: `version` is how many there are.
+pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version) -> Result<(), CommitError> {
     let c = &commit.checkpoint;
-    let version = (commit.expected.0 + commit.events.len() as u64).cast_signed();
+    let version = version.0.cast_signed();
     let resolved_ms = c.resolved_at.map(Timestamp::as_millisecond);
     let changed = if commit.expected == Version(0) {
         connection

@@ -5,13 +5,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::StoreError;
 
-pub(crate) fn put(connection: &Connection, content: &Content) -> Result<(), StoreError> {
-    connection
+/// Whether it was new.
+pub(crate) fn put(connection: &Connection, content: &Content) -> Result<bool, StoreError> {
+    let added = connection
         .prepare_cached(
             "INSERT INTO contents (digest, encoding, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
         )?
         .execute(params![content.digest.as_bytes(), code(content.encoding), content.bytes])?;
-    Ok(())
+    Ok(added == 1)
 }
 
 pub(crate) fn get(connection: &Connection, digest: &Digest) -> Result<Option<Content>, StoreError> {

@@ -12,6 +12,14 @@ pub enum StoreError {
     TooNew { path: PathBuf, found: i64, known: i64 },
     #[error("`{}` is not a Checkrein store", path.display())]
     NotAStore { path: PathBuf },
+    #[error("the store `{}` is open in another process; nothing was changed", path.display())]
+    InUse { path: PathBuf },
+    #[error("`{}` is already there; nothing was overwritten", path.display())]
+    Exists { path: PathBuf },
+    #[error("`{}` cannot be restored: {reason}; the store was not touched", path.display())]
+    BadBackup { path: PathBuf, reason: String },
+    #[error("`{}` cannot be written: {reason}", path.display())]
+    File { path: PathBuf, reason: String },
     #[error("the store is damaged: {reason}")]
     Damaged { reason: String },
     #[error("the disk is full; nothing was saved")]
@@ -22,7 +30,7 @@ pub enum StoreError {
     Busy,
     /// After a failed write nobody knows what the disk holds, so nothing more is written.
     #[error(
-        "the disk reported a write error ({reason}); the store stopped, nothing since the last answer was saved"
+        "the disk reported a write error ({reason}); the store stopped. What was acknowledged is safe, this may not be"
     )]
     WriteFailed { reason: String },
     #[error("the store is closed")]
@@ -37,7 +45,13 @@ impl StoreError {
         match self {
             StoreError::NetworkFileSystem { .. } => Some("put it on a local disk with `--store FILE`"),
             StoreError::TooNew { .. } => Some("use the newer Checkrein"),
-            StoreError::NotAStore { .. } => Some("name another file with `--store FILE`"),
+            StoreError::NotAStore { .. } => Some(
+                "name another file; if it was a store, bring back a backup with `checkrein store restore FILE`",
+            ),
+            StoreError::InUse { .. } => Some("end what waits on it or serves it, and do it again"),
+            StoreError::Exists { .. } => Some("name a file that is not there yet"),
+            StoreError::BadBackup { .. } => Some("take another backup"),
+            StoreError::File { .. } => Some("check its directory, who may write there, and the space left"),
             StoreError::Damaged { .. } => {
                 Some("bring back a backup with `checkrein store restore FILE`; the damaged file is kept")
             }
@@ -52,16 +66,34 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// A file beside the store that could not be written.
+    pub fn unwritable(path: &std::path::Path, error: &std::io::Error) -> StoreError {
+        if error.kind() == std::io::ErrorKind::StorageFull {
+            return StoreError::DiskFull;
+        }
+        // A name that was made up for the moment would only confuse.
+        let reason = if error.get_ref().is_some() { error.kind().to_string() } else { error.to_string() };
+        StoreError::File { path: path.to_owned(), reason }
+    }
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {
         use rusqlite::ErrorCode;
+        use rusqlite::ffi::{SQLITE_IOERR_CORRUPTFS, SQLITE_IOERR_READ, SQLITE_IOERR_SHORT_READ};
         let reason = error.to_string();
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => StoreError::DiskFull,
             Some(ErrorCode::ReadOnly) => StoreError::ReadOnly,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Damaged { reason },
-            Some(ErrorCode::SystemIoFailure) => StoreError::WriteFailed { reason },
+            Some(ErrorCode::SystemIoFailure) => match error.sqlite_error().map(|error| error.extended_code) {
+                Some(SQLITE_IOERR_READ | SQLITE_IOERR_SHORT_READ | SQLITE_IOERR_CORRUPTFS) => {
+                    StoreError::Damaged { reason }
+                }
+                _ => StoreError::WriteFailed { reason },
+            },
             _ => StoreError::Other { reason },
         }
     }

@@ -2,7 +2,7 @@
 
 use checkrein_core::event::Event;
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Rows, params};
 
 use crate::{Commit, StoreError};
 
@@ -43,18 +43,28 @@ pub(crate) fn after(
          WHERE position > ?1 AND (?2 IS NULL OR stream = ?2) ORDER BY position LIMIT ?3",
     )?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = select.query_map(params![after.0, stream, limit], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?, row.get(3)?, row.get::<_, String>(4)?))
-    })?;
+    read(&mut select.query(params![after.0, stream, limit])?)
+}
+
+/// Every event of one stream, found without looking at the others.
+pub(crate) fn of_stream(connection: &Connection, stream: &str) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT position, stream, seq, at_ms, body FROM events WHERE stream = ?1 ORDER BY seq",
+    )?;
+    read(&mut select.query([stream])?)
+}
+
+fn read(rows: &mut Rows<'_>) -> Result<Vec<StoredEvent>, StoreError> {
     let mut events = Vec::new();
-    for row in rows {
-        let (position, stream, seq, at_ms, body): (i64, String, i64, i64, String) = row?;
+    while let Some(row) = rows.next()? {
+        let position: i64 = row.get(0)?;
+        let body: String = row.get(4)?;
         let damaged = |reason: String| StoreError::Damaged { reason: format!("event {position}: {reason}") };
         events.push(StoredEvent {
             position: Position(position),
-            stream,
-            seq: seq.cast_unsigned(),
-            at: Timestamp::from_millisecond(at_ms).map_err(|error| damaged(error.to_string()))?,
+            stream: row.get(1)?,
+            seq: row.get::<_, i64>(2)?.cast_unsigned(),
+            at: Timestamp::from_millisecond(row.get(3)?).map_err(|error| damaged(error.to_string()))?,
             event: serde_json::from_str(&body).map_err(|error| damaged(error.to_string()))?,
         });
     }

@@ -7,14 +7,18 @@ mod checkpoint;
 mod content;
 mod error;
 mod event;
+mod file_system;
 mod principal;
 mod sqlite;
+mod transfer;
 
 pub use checkpoint::{CheckpointFilter, Page, StoredCheckpoint};
 pub use error::{CommitError, StoreError};
 pub use event::{Position, StoredEvent};
+pub use file_system::FileSystem;
 pub use principal::TokenRow;
-pub use sqlite::{Stats, Store};
+pub use sqlite::{Checked, Imported, Restored, Stats, Store, Swept, Vacuumed, restore};
+pub use transfer::TransferError;
 
 use checkrein_core::checkpoint::Checkpoint;
 use checkrein_core::deliverable::Content;

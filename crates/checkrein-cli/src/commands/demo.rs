@@ -37,7 +37,7 @@ esac
 "#;
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    session::outside_attempt()?;
+    session::outside_attempt("a verdict cannot be given")?;
     let reviewer = if args.yes || !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         Reviewer::Scripted
     } else {

@@ -5,11 +5,13 @@ mod checkpoint;
 mod completions;
 mod config;
 mod demo;
+mod doctor;
 mod frame;
 mod inbox;
 mod policy;
 mod reject;
 mod request_changes;
+mod store;
 mod token;
 mod verdict;
 
@@ -59,6 +61,13 @@ enum Command {
     /// Tokens by which programs prove who they act for
     #[command(subcommand)]
     Token(token::Command),
+    /// Back up, check, move and clean the store
+    #[command(subcommand)]
+    Store(store::Command),
+    /// Check what Checkrein needs here, and say what to do
+    ///
+    /// Exit code 1 if something is broken.
+    Doctor(doctor::Args),
     /// Completions for a shell
     Completions(completions::Args),
 }
@@ -85,6 +94,8 @@ impl Cli {
             Command::RequestChanges(args) => request_changes::run(&args),
             Command::Checkpoint(command) => command.run(),
             Command::Token(command) => command.run(),
+            Command::Store(command) => command.run(),
+            Command::Doctor(args) => doctor::run(&args),
             Command::Policy(command) => command.run(),
             Command::Frame(command) => command.run(),
             Command::Config(command) => command.run(),

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::retention::Retention;
 use super::tenant::{WorkerEntry, worker_layer};
 use crate::classify::{ClassifyConfig, check_word};
 use crate::document::{
@@ -41,6 +42,8 @@ pub struct CheckreinShape {
     pub frames: FrameConfigPatch,
     /// Words that tell the severity and category of a finding.
     pub classify: ClassifyConfig,
+    /// How long what is settled is kept.
+    pub retention: Retention,
 }
 
 /// One policy per scope, since a level's name means what its scope says.

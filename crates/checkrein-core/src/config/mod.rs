@@ -4,6 +4,7 @@
 mod checkrein;
 pub mod env;
 mod expert;
+mod retention;
 mod schema;
 mod settings;
 mod tenant;
@@ -11,6 +12,7 @@ mod workflow;
 
 pub use checkrein::{CheckreinFile, ScopedAutonomy};
 pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile};
+pub use retention::Keep;
 pub use schema::{SCHEMAS, SchemaSource};
 pub use settings::{NamedBy, Settings, Subject};
 pub use tenant::{Reviewer, Tenant, WorkerEntry};

@@ -3,6 +3,7 @@
 use super::checkrein::CheckreinFile;
 use super::env;
 use super::expert::Expert;
+use super::retention::{Keep, Retention};
 use super::tenant::{Reviewer, Tenant};
 use super::workflow::Workflow;
 use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
@@ -148,6 +149,12 @@ impl Settings {
         warnings.extend(odd);
         warnings.extend(config.apply(&patch));
         (config, warnings)
+    }
+
+    /// How long settled checkpoints are kept: what the stronger file says (W19).
+    pub fn keep_checkpoints(&self) -> Keep {
+        let said = |file: &Option<CheckreinFile>| file.as_ref()?.shape.retention.checkpoints();
+        said(&self.project).or_else(|| said(&self.user)).unwrap_or(Retention::CHECKPOINTS_DEFAULT)
     }
 
     /// The same oddities, each with its place.

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use checkrein_core::boundary::Boundary;
 use checkrein_core::classify::Classifier;
-use checkrein_core::config::{NamedBy, Settings, Subject};
+use checkrein_core::config::{Settings, Subject};
 use checkrein_core::decision::{Outcome, Situation, decide};
 use checkrein_core::document::Problems;
 use checkrein_core::policy::{Block, Layer, LayerRank, Origin, Policy, Resolution, Scope, Setting};

@@ -1,6 +1,14 @@
 //! The store on SQLite: one writer with group commit, readers beside it.
 
+mod backup;
+mod check;
+mod export;
+mod import;
+mod restore;
+mod retention;
 mod schema;
+mod stats;
+mod vacuum;
 mod watch;
 mod writer;
 
@@ -14,8 +22,15 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::watch as notice;
 
+pub use self::check::Checked;
+pub use self::import::Imported;
+pub use self::restore::{Restored, restore};
+pub use self::retention::Swept;
+pub use self::stats::Stats;
+pub use self::vacuum::Vacuumed;
 use self::watch::Watcher;
 use self::writer::Writer;
+use crate::file_system::FileSystem;
 use crate::{
     CheckpointFilter, Commit, CommitError, Page, Position, StoreError, StoredCheckpoint, StoredEvent,
     TokenRow, checkpoint, content, event, principal,
@@ -44,32 +59,22 @@ const READERS_KEPT_MAX: usize = 8;
 impl Store {
     /// Opens the store at `path`, making it and its directory if they are not there.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        let refuse = |reason: String| StoreError::Open { path: path.to_owned(), reason };
-        let directory =
-            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let made = !directory.exists();
-        std::fs::create_dir_all(directory).map_err(|error| refuse(error.to_string()))?;
-        let directory = directory.canonicalize().map_err(|error| refuse(error.to_string()))?;
-        if made {
-            // What agents hand in is nobody else's business.
-            restrict(&directory);
-        }
-        let name = path.file_name().ok_or_else(|| refuse("it names no file".to_owned()))?;
-        let path = directory.join(name);
-        if let Some(kind) = network_file_system(&directory) {
-            return Err(StoreError::NetworkFileSystem { path, kind: kind.to_owned() });
-        }
-        let new = !path.exists();
+        let place = Place::of(path)?;
+        let refuse = |error: std::io::Error| place.refuse(&error);
+        let new = !place.path.exists();
         if new {
-            make(&path).map_err(|error| refuse(error.to_string()))?;
+            make(&place.path).map_err(refuse)?;
         }
-        let mut connection = connect(&path)?;
-        schema::migrate(&mut connection, &path)?;
+        let mut connection = attach(&place.path)?;
+        // Before anything is changed: the file may be somebody else's.
+        schema::guard(&connection, &place.path)?;
+        configure(&connection, &place.path)?;
+        schema::migrate(&mut connection, &place.path)?;
         if new {
             // The name of a new file is safe only when its directory is.
-            let synced = std::fs::File::open(&directory).and_then(|directory| directory.sync_all());
-            synced.map_err(|error| refuse(error.to_string()))?;
+            place.sync().map_err(refuse)?;
         }
+        let path = place.path;
         let (changed, _) = notice::channel(0);
         // Without it the store works as well, only less evenly.
         let queue = queue_file(&path);
@@ -158,25 +163,16 @@ impl Store {
         }
     }
 
-    /// What the store holds.
-    pub async fn stats(&self) -> Result<Stats, StoreError> {
-        let bytes = std::fs::metadata(&self.inner.path).map_or(0, |metadata| metadata.len());
-        self.read(|connection| {
-            let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-            Ok(Stats {
-                bytes,
-                schema: schema::known_version(),
-                checkpoints: count("SELECT count(*) FROM checkpoints")?,
-                pending: count("SELECT count(*) FROM checkpoints WHERE status = 'pending'")?,
-                events: count("SELECT count(*) FROM events")?,
-                contents: count("SELECT count(*) FROM contents")?,
-                tokens: count("SELECT count(*) FROM tokens")?,
-            })
-        })
-    }
-
     /// Reads are short and happen where they are asked for, on a connection kept for them.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.read_or(work)
+    }
+
+    /// The same for work with an error of its own.
+    fn read_or<T, E: From<StoreError> + From<rusqlite::Error>>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, E>,
+    ) -> Result<T, E> {
         let kept = self.inner.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match kept {
             Some(connection) => connection,
@@ -195,41 +191,101 @@ impl Store {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stats {
-    pub bytes: u64,
-    pub schema: i64,
-    pub checkpoints: i64,
-    pub pending: i64,
-    pub events: i64,
-    pub contents: i64,
-    pub tokens: i64,
+/// Where a store is: a directory that is there, on a local disk, and a file in it that may not be.
+struct Place {
+    directory: PathBuf,
+    path: PathBuf,
+}
+
+impl Place {
+    /// Makes the directory if it is not there.
+    fn of(path: &Path) -> Result<Place, StoreError> {
+        let refuse = |reason: String| StoreError::Open { path: path.to_owned(), reason };
+        let directory =
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let made = !directory.exists();
+        std::fs::create_dir_all(directory).map_err(|error| refuse(error.to_string()))?;
+        let directory = directory.canonicalize().map_err(|error| refuse(error.to_string()))?;
+        if made {
+            // What agents hand in is nobody else's business.
+            restrict(&directory);
+        }
+        let name = path.file_name().ok_or_else(|| refuse("it names no file".to_owned()))?;
+        let path = directory.join(name);
+        // SQLite's shared memory works on one machine only.
+        match FileSystem::of(&directory).filter(|system| system.network) {
+            Some(FileSystem { kind, .. }) => {
+                Err(StoreError::NetworkFileSystem { path, kind: kind.to_owned() })
+            }
+            None => Ok(Place { directory, path }),
+        }
+    }
+
+    fn refuse(&self, error: &std::io::Error) -> StoreError {
+        StoreError::Open { path: self.path.clone(), reason: error.to_string() }
+    }
+
+    /// Makes the names in the directory durable.
+    fn sync(&self) -> std::io::Result<()> {
+        std::fs::File::open(&self.directory).and_then(|directory| directory.sync_all())
+    }
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)
-        .map_err(|error| StoreError::Open { path: path.to_owned(), reason: error.to_string() })?;
+    let connection = attach(path)?;
+    configure(&connection, path)?;
+    Ok(connection)
+}
+
+/// Opens a file that is there, and changes nothing.
+fn attach(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| opening(error, path))?;
     connection.busy_timeout(BUSY_MAX)?;
+    // Where the file may not be written, SQLite opens it for reading alone and says so late.
+    if connection.is_readonly("main")? {
+        return Err(StoreError::ReadOnly);
+    }
+    Ok(connection)
+}
+
+fn configure(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     connection.set_prepared_statement_cache_capacity(64);
-    // A reader of a store that is just being made must not see it half made.
-    connection.execute_batch(
+    let configured = connection.execute_batch(
         "PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
          PRAGMA trusted_schema = OFF;
          PRAGMA journal_size_limit = 67108864;
          PRAGMA wal_autocheckpoint = 2000;",
-    )?;
-    Ok(connection)
+    );
+    configured.map_err(|error| opening(error, path))
+}
+
+/// What is read in one transaction is of one moment, however long it takes.
+fn at_one_moment<T, E: From<rusqlite::Error>>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, E> {
+    let transaction = connection.unchecked_transaction()?;
+    work(&transaction)
+}
+
+/// A store that cannot be opened is named; everything else is what it is anywhere.
+fn opening(error: rusqlite::Error, path: &Path) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::PermissionDenied) | None => {
+            StoreError::Open { path: path.to_owned(), reason: error.to_string() }
+        }
+        Some(rusqlite::ErrorCode::NotADatabase) => StoreError::NotAStore { path: path.to_owned() },
+        Some(_) => error.into(),
+    }
 }
 
 /// Where processes line up to write.
 fn queue_file(path: &Path) -> Option<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
-    let mut name = path.as_os_str().to_owned();
-    name.push("-queue");
+    let name = stats::beside(path, "-queue");
     std::fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(name).ok()
 }
 
@@ -247,25 +303,4 @@ fn make(path: &Path) -> std::io::Result<()> {
 fn restrict(directory: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let _ = std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700));
-}
-
-/// SQLite's shared memory works on one machine only.
-#[cfg(target_os = "linux")]
-fn network_file_system(directory: &Path) -> Option<&'static str> {
-    const KINDS: [(i64, &str); 7] = [
-        (0x6969, "nfs"),
-        (0x517b, "smb"),
-        (0xfe53_4d42, "smb2"),
-        (0xff53_4d42, "cifs"),
-        (0x5346_414f, "afs"),
-        (0x00c3_6400, "ceph"),
-        (0x0bd0_0bd0, "lustre"),
-    ];
-    let found = rustix::fs::statfs(directory).ok()?.f_type;
-    KINDS.iter().find(|(kind, _)| *kind == found).map(|(_, name)| *name)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn network_file_system(_: &Path) -> Option<&'static str> {
-    None
 }

@@ -60,25 +60,42 @@ pub(super) fn known_version() -> i64 {
     i64::try_from(VERSIONS.len()).unwrap_or(i64::MAX)
 }
 
+/// Refuses what is not a store of a version this program knows. Reads alone.
+pub(super) fn guard(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let looked = (|| -> Result<(i64, i64, i64), rusqlite::Error> {
+        let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        Ok((tables, pragma(connection, "application_id")?, pragma(connection, "user_version")?))
+    })();
+    let (tables, application, found) = looked.map_err(|error| super::opening(error, path))?;
+    if application != APPLICATION_ID && (tables > 0 || application != 0) {
+        return Err(StoreError::NotAStore { path: path.to_owned() });
+    }
+    if found > known_version() {
+        return Err(StoreError::TooNew { path: path.to_owned(), found, known: known_version() });
+    }
+    Ok(())
+}
+
+/// Whether it holds the tables of a store, of any version.
+pub(super) fn is_made(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(pragma(connection, "application_id")? == APPLICATION_ID && pragma(connection, "user_version")? > 0)
+}
+
+fn pragma(connection: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
+    connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
+}
+
 /// Brings the tables to the version this program knows; a newer store is refused untouched.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let pragma = |connection: &Connection, name: &str| -> Result<i64, rusqlite::Error> {
-        connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
-    };
     if pragma(connection, "user_version")? == known_version()
         && pragma(connection, "application_id")? == APPLICATION_ID
     {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    // Again, since another process may have been faster.
+    guard(&transaction, path)?;
     let found = pragma(&transaction, "user_version")?;
-    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if tables > 0 && pragma(&transaction, "application_id")? != APPLICATION_ID {
-        return Err(StoreError::NotAStore { path: path.to_owned() });
-    }
-    if found > known_version() {
-        return Err(StoreError::TooNew { path: path.to_owned(), found, known: known_version() });
-    }
     let done = usize::try_from(found).unwrap_or(0);
     for statements in VERSIONS.iter().skip(done) {
         transaction.execute_batch(statements)?;

@@ -109,9 +109,10 @@ fn write(
     committed: &watch::Sender<u64>,
 ) {
     let mut stopped: Option<StoreError> = None;
+    let mut together = 1;
     while let Ok(first) = commands.recv() {
-        let mut batch: Vec<Box<dyn Command>> = vec![first];
-        batch.extend(commands.try_iter().take(BATCH_MAX - 1));
+        let mut batch = gather(first, commands, together);
+        together = batch.len();
         let outcome = match &stopped {
             Some(error) => Err(error.clone()),
             None => {
@@ -128,6 +129,29 @@ fn write(
         }
         for command in batch {
             command.answer(outcome.clone());
+        }
+    }
+}
+
+/// The commands that share the next commit. Whoever was answered by the last one asks again a moment
+/// later; a short wait for as many as there were then saves a commit for the late half of them.
+fn gather(
+    first: Box<dyn Command>,
+    commands: &Receiver<Box<dyn Command>>,
+    together: usize,
+) -> Vec<Box<dyn Command>> {
+    const LINGER_MAX: Duration = Duration::from_micros(300);
+    let begun = Instant::now();
+    let mut batch = vec![first];
+    loop {
+        batch.extend(commands.try_iter().take(BATCH_MAX - batch.len()));
+        let left = LINGER_MAX.saturating_sub(begun.elapsed());
+        if batch.len() >= together || left.is_zero() {
+            return batch;
+        }
+        match commands.recv_timeout(left) {
+            Ok(command) => batch.push(command),
+            Err(_) => return batch,
         }
     }
 }
@@ -171,7 +195,12 @@ fn commit(connection: &Connection, batch: &mut [Box<dyn Command>]) -> Result<(),
     let kept = (|| {
         for command in batch {
             execute("SAVEPOINT command")?;
-            if !command.run(connection) {
+            let keep = command.run(connection);
+            // Some failures make SQLite drop the whole transaction, a full disk among them.
+            if connection.is_autocommit() {
+                return Err(StoreError::DiskFull);
+            }
+            if !keep {
                 execute("ROLLBACK TO command")?;
             }
             execute("RELEASE command")?;

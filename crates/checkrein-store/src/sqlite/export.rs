@@ -1,0 +1,82 @@
+//! Writes a store in its portable form.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use checkrein_core::deliverable::Digest;
+use jiff::Timestamp;
+use rusqlite::Connection;
+
+use super::{Store, at_one_moment};
+use crate::transfer::{FORMAT, Line, encode};
+use crate::{CheckpointFilter, Position, StoreError, TransferError, checkpoint, content, event};
+
+/// So many rows are read at a time.
+const PART: usize = 1000;
+
+impl Store {
+    /// Writes everything but the tokens, as it is at this moment.
+    pub async fn export(&self, out: &mut dyn Write, at: Timestamp) -> Result<(), TransferError> {
+        self.read_or(|connection| at_one_moment(connection, |connection| write(connection, out, at)))
+    }
+}
+
+fn write(connection: &Connection, out: &mut dyn Write, at: Timestamp) -> Result<(), TransferError> {
+    let count = |table: &str| -> Result<u64, rusqlite::Error> {
+        let sql = format!("SELECT count(*) FROM {table}");
+        connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
+    };
+    let mut line = |line: &Line<'_>| -> Result<(), TransferError> {
+        let mut text =
+            serde_json::to_string(line).map_err(|error| TransferError::Write(error.to_string()))?;
+        text.push('\n');
+        out.write_all(text.as_bytes()).map_err(|error| match error.kind() {
+            std::io::ErrorKind::BrokenPipe => TransferError::ReaderGone,
+            _ => TransferError::Write(error.to_string()),
+        })
+    };
+    line(&Line::Header {
+        checkrein_export: FORMAT,
+        exported_at: at,
+        events: count("events")?,
+        checkpoints: count("checkpoints")?,
+        contents: count("contents")?,
+    })?;
+
+    let mut position = Position::default();
+    loop {
+        let events = event::after(connection, position, None, PART)?;
+        let Some(last) = events.last() else { break };
+        position = last.position;
+        for stored in events {
+            line(&Line::Event {
+                stream: stored.stream,
+                seq: stored.seq,
+                at: stored.at,
+                event: stored.event,
+            })?;
+        }
+    }
+
+    let mut after = Some(0);
+    while let Some(from) = after {
+        let page = checkpoint::list(connection, &CheckpointFilter::default(), from, PART)?;
+        after = page.next;
+        for stored in page.items {
+            line(&Line::checkpoint(stored.checkpoint))?;
+        }
+    }
+
+    let mut select = connection.prepare("SELECT digest FROM contents ORDER BY digest")?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let digest: Vec<u8> = row.get(0)?;
+        let digest = Digest::from_bytes(&digest)
+            .ok_or_else(|| StoreError::Damaged { reason: "a content has no digest".to_owned() })?;
+        if let Some(content) = content::get(connection, &digest)? {
+            let base64 = Cow::Owned(encode(&content.bytes));
+            line(&Line::Content { digest, encoding: content.encoding, base64 })?;
+        }
+    }
+    out.flush().map_err(|error| TransferError::Write(error.to_string()))
+}

@@ -1,0 +1,228 @@
+//! Reads a store's portable form into a store: all of it, or nothing.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Read};
+
+use checkrein_core::checkpoint::Checkpoint;
+use checkrein_core::deliverable::{Content, Digest};
+use checkrein_core::event::{Event, fold_checkpoint};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::Store;
+use crate::transfer::{FORMAT, Line, decode};
+use crate::{Commit, CommitError, StoreError, TransferError, Version, checkpoint, content, event};
+
+/// What an import added, and what was there before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    pub checkpoints: u64,
+    pub events: u64,
+    pub contents: u64,
+    /// Checkpoints that were there already, the same or further on.
+    pub known: u64,
+}
+
+/// The largest deliverable in Base64, and room to spare.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+
+impl Store {
+    /// Adds what an export holds, in one transaction. A checkpoint that is here already must have
+    /// begun with the same history; what is here is never changed.
+    pub async fn import(&self, export: impl BufRead + Send + 'static) -> Result<Imported, TransferError> {
+        self.inner.writer.run(move |connection| Import::new(connection).read(export)).await
+    }
+}
+
+struct Import<'c> {
+    connection: &'c Connection,
+    imported: Imported,
+    /// Of each checkpoint that is new here: how many events there were.
+    new: HashMap<String, u64>,
+    /// The checkpoints that were added, and what they are about.
+    added: Vec<(String, Digest)>,
+    /// How many lines of each kind were announced, less those that came.
+    missing: [i64; 3],
+    line: u64,
+}
+
+impl<'c> Import<'c> {
+    fn new(connection: &'c Connection) -> Import<'c> {
+        Import {
+            connection,
+            imported: Imported::default(),
+            new: HashMap::new(),
+            added: Vec::new(),
+            missing: [0; 3],
+            line: 0,
+        }
+    }
+
+    fn read(mut self, mut export: impl BufRead) -> Result<Imported, TransferError> {
+        let mut text = Vec::new();
+        loop {
+            text.clear();
+            let read = (&mut export).take(LINE_BYTES_MAX).read_until(b'\n', &mut text);
+            if read.map_err(|error| TransferError::Read(error.to_string()))? == 0 {
+                break;
+            }
+            self.line += 1;
+            if text.len() as u64 == LINE_BYTES_MAX {
+                return Err(self.bad("it is too long"));
+            }
+            if text.trim_ascii().is_empty() {
+                continue;
+            }
+            let line: Line<'_> = serde_json::from_slice(&text).map_err(|error| match self.line {
+                1 => self.bad("it is not the header of an export"),
+                _ => self.bad(error),
+            })?;
+            match line {
+                Line::Header { checkrein_export, events, checkpoints, contents, .. } if self.line == 1 => {
+                    if checkrein_export != FORMAT {
+                        return Err(self.bad(format!(
+                            "format {checkrein_export} is not known, only {FORMAT}; use a newer Checkrein"
+                        )));
+                    }
+                    self.missing = [events, checkpoints, contents].map(u64::cast_signed);
+                }
+                _ if self.line == 1 => return Err(self.bad("it is not the header of an export")),
+                Line::Header { .. } => return Err(self.bad("there is a header already")),
+                Line::Event { stream, seq, at, event } => self.event(stream, seq, at, &event)?,
+                Line::Content { digest, encoding, base64 } => {
+                    let bytes = decode(&base64).filter(|bytes| Digest::of(bytes) == digest);
+                    let bytes = bytes.ok_or_else(|| self.bad("its content is not what its digest says"))?;
+                    self.content(&Content { digest, encoding, bytes })?;
+                }
+                row @ Line::Checkpoint { .. } => {
+                    let row = row.into_checkpoint().ok_or_else(|| self.bad("its id cannot be one"))?;
+                    self.checkpoint(row)?;
+                }
+            }
+        }
+        self.finish()
+    }
+
+    fn event(&mut self, stream: String, seq: u64, at: Timestamp, event: &Event) -> Result<(), TransferError> {
+        self.count(0)?;
+        // Times are kept in milliseconds.
+        let at = Timestamp::from_millisecond(at.as_millisecond()).map_err(|error| self.bad(error))?;
+        let here = self
+            .connection
+            .prepare_cached("SELECT at_ms, body FROM events WHERE stream = ?1 AND seq = ?2")?
+            .query_row(params![stream, seq.cast_signed()], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+            })
+            .optional()?;
+        let known = self.new.get(&stream).copied();
+        if let Some((at_ms, body)) = here {
+            let same = known.is_none()
+                && at_ms == at.as_millisecond()
+                && serde_json::from_str::<Event>(&body).is_ok_and(|here| here == *event);
+            return if same { Ok(()) } else { Err(TransferError::Conflict { id: stream, line: self.line }) };
+        }
+        match (seq, known) {
+            (1, None) => {}
+            (seq, Some(events)) if seq == events + 1 => {}
+            // Here it has not gone so far: an import gives no verdict on what is open.
+            (_, None) if self.is_here(&stream)? => {
+                return Err(TransferError::Conflict { id: stream, line: self.line });
+            }
+            _ => return Err(self.bad(format!("an event of `{stream}` before it is missing"))),
+        }
+        let body = serde_json::to_string(event).map_err(|error| self.bad(error))?;
+        self.connection
+            .prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![stream, seq.cast_signed(), at.as_millisecond(), body])?;
+        self.imported.events += 1;
+        self.new.insert(stream, seq);
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, row: Checkpoint) -> Result<(), TransferError> {
+        self.count(1)?;
+        let id = row.id.as_str();
+        let Some(events) = self.new.remove(id) else {
+            let here = checkpoint::get(self.connection, id)?;
+            return match here {
+                Some(here) if here.checkpoint.same_submission(&row) => {
+                    self.imported.known += 1;
+                    Ok(())
+                }
+                Some(_) => Err(TransferError::Conflict { id: id.to_owned(), line: self.line }),
+                None => Err(self.bad(format!("no event before it made `{id}`"))),
+            };
+        };
+        let mut state = None;
+        for stored in event::of_stream(self.connection, id)? {
+            state = fold_checkpoint(state, &row.id, stored.at, &stored.event);
+        }
+        if state.as_ref() != Some(&row) {
+            return Err(self.bad(format!("`{id}` is not what its events say")));
+        }
+        let id = id.to_owned();
+        self.added.push((id.clone(), row.digest));
+        let commit = Commit {
+            expected: Version(0),
+            at: row.created_at,
+            checkpoint: row,
+            events: Vec::new(),
+            content: None,
+        };
+        checkpoint::put_at(self.connection, &commit, Version(events)).map_err(|error| match error {
+            CommitError::Conflict => TransferError::Conflict { id, line: self.line },
+            CommitError::Store(error) => TransferError::Store(error),
+        })?;
+        self.imported.checkpoints += 1;
+        Ok(())
+    }
+
+    fn content(&mut self, new: &Content) -> Result<(), TransferError> {
+        self.count(2)?;
+        self.imported.contents += u64::from(content::put(self.connection, new)?);
+        Ok(())
+    }
+
+    /// A part of an export is not an export.
+    fn finish(mut self) -> Result<Imported, TransferError> {
+        self.line += 1;
+        if self.line == 1 {
+            return Err(self.bad("the export is empty"));
+        }
+        if self.missing != [0; 3] {
+            return Err(self.bad("the export ends too early"));
+        }
+        if let Some(id) = self.new.keys().next() {
+            return Err(self.bad(format!("there are events of `{id}`, but not itself")));
+        }
+        for (id, digest) in &self.added {
+            let here = self
+                .connection
+                .prepare_cached("SELECT 1 FROM contents WHERE digest = ?1")?
+                .exists([digest.as_bytes()])?;
+            if !here {
+                return Err(self.bad(format!("the content of `{id}` is missing")));
+            }
+        }
+        Ok(self.imported)
+    }
+
+    fn is_here(&self, id: &str) -> Result<bool, StoreError> {
+        Ok(checkpoint::get(self.connection, id)?.is_some())
+    }
+
+    /// Counts a line of a kind: events, checkpoints, contents.
+    fn count(&mut self, kind: usize) -> Result<(), TransferError> {
+        if let Some(missing) = self.missing.get_mut(kind) {
+            *missing -= 1;
+            if *missing < 0 {
+                return Err(self.bad("there are more lines than the header says"));
+            }
+        }
+        Ok(())
+    }
+
+    fn bad(&self, reason: impl std::fmt::Display) -> TransferError {
+        TransferError::BadLine { line: self.line, reason: reason.to_string() }
+    }
+}

@@ -1,0 +1,139 @@
+//! The portable form of a store: lines of JSON, the first of which says what follows.
+//!
+//! Exports are read for ever. A field is only ever added, with a default; a changed meaning is a new
+//! format.
+
+use std::borrow::Cow;
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
+use checkrein_core::deliverable::{Digest, Encoding};
+use checkrein_core::event::Event;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
+
+pub(crate) const FORMAT: u32 = 1;
+
+/// One line. Events come in commit order and before the checkpoints they belong to.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Line<'l> {
+    Header {
+        checkrein_export: u32,
+        exported_at: Timestamp,
+        events: u64,
+        checkpoints: u64,
+        contents: u64,
+    },
+    Event {
+        stream: String,
+        seq: u64,
+        at: Timestamp,
+        event: Event,
+    },
+    Checkpoint {
+        id: String,
+        worker: String,
+        phase: String,
+        #[serde(rename = "type")]
+        kind: String,
+        status: CheckpointStatus,
+        round: u32,
+        digest: Digest,
+        created_at: Timestamp,
+        resolved_at: Option<Timestamp>,
+        reason: Option<String>,
+        resolved_by: Option<String>,
+    },
+    Content {
+        digest: Digest,
+        encoding: Encoding,
+        base64: Cow<'l, str>,
+    },
+}
+
+/// Why an import changed nothing, or an export was not written.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TransferError {
+    #[error("line {line} cannot be imported: {reason}; nothing was changed")]
+    BadLine { line: u64, reason: String },
+    #[error("checkpoint `{id}` is here with another history than in line {line}; nothing was changed")]
+    Conflict { id: String, line: u64 },
+    #[error("the export cannot be read: {0}; nothing was changed")]
+    Read(String),
+    #[error("the export cannot be written: {0}")]
+    Write(String),
+    /// Whoever read it had enough.
+    #[error("the reader of the export is gone")]
+    ReaderGone,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<rusqlite::Error> for TransferError {
+    fn from(error: rusqlite::Error) -> TransferError {
+        TransferError::Store(error.into())
+    }
+}
+
+impl Line<'_> {
+    pub fn checkpoint(c: Checkpoint) -> Line<'static> {
+        Line::Checkpoint {
+            id: c.id.as_str().to_owned(),
+            worker: c.worker,
+            phase: c.phase,
+            kind: c.kind,
+            status: c.status,
+            round: c.round,
+            digest: c.digest,
+            created_at: c.created_at,
+            resolved_at: c.resolved_at,
+            reason: c.reason,
+            resolved_by: c.resolved_by,
+        }
+    }
+
+    /// The checkpoint a line holds, if it is one with an id that can be.
+    pub fn into_checkpoint(self) -> Option<Checkpoint> {
+        let Line::Checkpoint {
+            id,
+            worker,
+            phase,
+            kind,
+            status,
+            round,
+            digest,
+            created_at,
+            resolved_at,
+            reason,
+            resolved_by,
+        } = self
+        else {
+            return None;
+        };
+        let id = CheckpointId::new(id).ok()?;
+        Some(Checkpoint {
+            id,
+            worker,
+            phase,
+            kind,
+            status,
+            digest,
+            round,
+            created_at,
+            resolved_at,
+            reason,
+            resolved_by,
+        })
+    }
+}
+
+pub(crate) fn encode(bytes: &[u8]) -> String {
+    BASE64_STANDARD.encode(bytes)
+}
+
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+    BASE64_STANDARD.decode(text).ok()
+}
