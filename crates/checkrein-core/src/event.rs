@@ -77,7 +77,8 @@ pub fn fold_checkpoint(
             digest: *digest,
             round: *round,
             created_at: at,
-            resolved_at: None,
+            // What was never required was never open.
+            resolved_at: (*status != CheckpointStatus::Pending).then_some(at),
             reason: None,
             resolved_by: None,
         }),
