@@ -206,6 +206,8 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         .map_err(|error| StoreError::Open { path: path.to_owned(), reason: error.to_string() })?;
     connection.busy_timeout(BUSY_MAX)?;
     connection.set_prepared_statement_cache_capacity(64);
+    // The next statement would change the file of somebody else.
+    schema::inspect(&connection, path)?;
     // A reader of a store that is just being made must not see it half made.
     connection.execute_batch(
         "PRAGMA journal_mode = WAL;

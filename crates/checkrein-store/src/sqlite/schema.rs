@@ -60,26 +60,30 @@ pub(super) fn known_version() -> i64 {
     i64::try_from(VERSIONS.len()).unwrap_or(i64::MAX)
 }
 
-/// Brings the tables to the version this program knows; a newer store is refused untouched.
+/// Refuses what is not ours or newer than this program, before anything is written to it.
+pub(super) fn inspect(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let (found, application) = (pragma(connection, "user_version")?, pragma(connection, "application_id")?);
+    if application != APPLICATION_ID {
+        let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        return if tables == 0 { Ok(()) } else { Err(StoreError::NotAStore { path: path.to_owned() }) };
+    }
+    if found > known_version() {
+        return Err(StoreError::TooNew { path: path.to_owned(), found, known: known_version() });
+    }
+    Ok(())
+}
+
+/// Brings the tables to the version this program knows.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let pragma = |connection: &Connection, name: &str| -> Result<i64, rusqlite::Error> {
-        connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
-    };
     if pragma(connection, "user_version")? == known_version()
         && pragma(connection, "application_id")? == APPLICATION_ID
     {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let found = pragma(&transaction, "user_version")?;
-    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if tables > 0 && pragma(&transaction, "application_id")? != APPLICATION_ID {
-        return Err(StoreError::NotAStore { path: path.to_owned() });
-    }
-    if found > known_version() {
-        return Err(StoreError::TooNew { path: path.to_owned(), found, known: known_version() });
-    }
-    let done = usize::try_from(found).unwrap_or(0);
+    // Again, as another process may have been here since.
+    inspect(&transaction, path)?;
+    let done = usize::try_from(pragma(&transaction, "user_version")?).unwrap_or(0);
     for statements in VERSIONS.iter().skip(done) {
         transaction.execute_batch(statements)?;
     }
@@ -89,4 +93,8 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     ))?;
     transaction.commit()?;
     Ok(())
+}
+
+fn pragma(connection: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
+    connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
 }
