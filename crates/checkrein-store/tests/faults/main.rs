@@ -38,9 +38,9 @@ fn each_write_fails_in_turn() {
         (Life::Small, Fault::Torn, 1, 100),
         (Life::Small, Fault::Gone, 1, 100),
         // Most of its writes are made by a command, not by the commit.
-        (Life::Large, Fault::Error, 197, 8),
-        (Life::Large, Fault::Full, 197, 8),
-        (Life::Large, Fault::Gone, 197, 8),
+        (Life::Large, Fault::Error, 307, 4),
+        (Life::Large, Fault::Full, 307, 4),
+        (Life::Large, Fault::Gone, 307, 4),
     ] {
         let began = Instant::now();
         let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
@@ -137,7 +137,7 @@ async fn large(store: &Store, told: &mut Told, fault: Fault) {
     let answer = store.commit(creation("a")).await;
     note(told, Deed::Created("a".to_owned()), answer, fault);
     let mut commits = ["b", "large", "c"].map(creation);
-    let bytes = Deliverable::Bytes(vec![255; 4 << 20]).content().unwrap();
+    let bytes = Deliverable::Bytes(vec![255; 3 << 20]).content().unwrap();
     commits[1].checkpoint.digest = bytes.digest;
     commits[1].events = vec![Event::created(&commits[1].checkpoint)];
     commits[1].content = Some(bytes);
