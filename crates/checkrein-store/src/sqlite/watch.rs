@@ -1,22 +1,27 @@
 //! Notices what other processes commit, without asking the disk over and over.
 //!
 //! SQLite tells nobody. But a commit appends to the write-ahead log, which the kernel reports, and
-//! `data_version` says whether it was somebody else's.
+//! `data_version` says whether it was somebody else's. The log grows before the disk has it, and what
+//! grew can be seen only after that: so a notice is the beginning of looking, not the end.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::watch;
 
 use crate::StoreError;
 
-/// How long a commit may go unseen where the kernel reports nothing.
+/// How long a commit may go unseen where the kernel reports nothing, or while the disk takes its time.
 const UNSEEN_MAX: Duration = Duration::from_millis(25);
+/// How soon after a notice the first look is worth it.
+const LOOK_MIN: Duration = Duration::from_millis(1);
+/// How long after a notice its commit is looked for.
+const SETTLED: Duration = Duration::from_secs(1);
 /// How soon the thread notices that nobody waits any more.
 const CLOSING_MAX: Duration = Duration::from_millis(500);
 
@@ -36,13 +41,24 @@ impl Watcher {
         let stop = Arc::clone(&closing);
         // Without notices of the kernel a short sleep has to do.
         let notices = path.parent().and_then(|directory| inotify(directory).ok());
+        // INVARIANT: read before anybody is told that changes are marked; a commit after this differs.
+        let mut seen = version(&connection);
         thread::Builder::new()
             .name("checkrein-watch".to_owned())
             .spawn(move || {
-                let mut seen = version(&connection);
+                let mut pause = CLOSING_MAX;
+                let mut noticed_at = None;
                 while !stop.load(Ordering::Relaxed) {
                     match &notices {
-                        Some(notices) => wait(notices, CLOSING_MAX),
+                        Some(notices) if wait(notices, pause) => {
+                            noticed_at = Some(Instant::now());
+                            pause = LOOK_MIN;
+                            thread::sleep(LOOK_MIN);
+                        }
+                        Some(_) => {
+                            let settled = noticed_at.is_none_or(|at: Instant| at.elapsed() >= SETTLED);
+                            pause = (pause * 2).min(if settled { CLOSING_MAX } else { UNSEEN_MAX });
+                        }
                         None => thread::sleep(UNSEEN_MAX),
                     }
                     let now = version(&connection);
@@ -82,8 +98,8 @@ fn inotify(_: &Path) -> Result<OwnedFd, rustix::io::Errno> {
     Err(rustix::io::Errno::NOSYS)
 }
 
-/// Waits for a notice and takes all there are.
-fn wait(notices: &OwnedFd, at_most: Duration) {
+/// Waits for a notice and takes all there are; whether there was one.
+fn wait(notices: &OwnedFd, at_most: Duration) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let timeout = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
     let mut ready = [PollFd::new(notices, PollFlags::IN)];
@@ -91,5 +107,9 @@ fn wait(notices: &OwnedFd, at_most: Duration) {
         thread::sleep(UNSEEN_MAX);
     }
     let mut buffer = [0_u8; 4096];
-    while rustix::io::read(notices, &mut buffer).is_ok_and(|read| read > 0) {}
+    let mut noticed = false;
+    while rustix::io::read(notices, &mut buffer).is_ok_and(|read| read > 0) {
+        noticed = true;
+    }
+    noticed
 }

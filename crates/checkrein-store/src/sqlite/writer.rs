@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::{oneshot, watch};
 
-use crate::StoreError;
+use crate::{CommitError, StoreError, TransferError};
 
 /// So many commands share one commit at most.
 const BATCH_MAX: usize = 256;
@@ -44,7 +44,7 @@ impl Writer {
     ) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
+        E: Failure + Send + 'static,
     {
         let (reply, replied) = oneshot::channel();
         let command = Box::new(Work { work: Some(work), result: None, reply });
@@ -66,9 +66,45 @@ impl Drop for Writer {
     }
 }
 
+/// An error of a command: its own, or of the store under it.
+pub(super) trait Failure: From<StoreError> {
+    fn store(&self) -> Option<&StoreError>;
+}
+
+impl Failure for StoreError {
+    fn store(&self) -> Option<&StoreError> {
+        Some(self)
+    }
+}
+
+impl Failure for CommitError {
+    fn store(&self) -> Option<&StoreError> {
+        match self {
+            CommitError::Conflict => None,
+            CommitError::Store(error) => Some(error),
+        }
+    }
+}
+
+impl Failure for TransferError {
+    fn store(&self) -> Option<&StoreError> {
+        match self {
+            TransferError::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// What is to become of a command's work.
+enum Ran {
+    Keep,
+    Undo,
+    /// The disk failed under it: nothing of the batch can be relied on.
+    Broken(StoreError),
+}
+
 trait Command: Send {
-    /// Does the work; whether it is to be kept.
-    fn run(&mut self, connection: &Connection) -> bool;
+    fn run(&mut self, connection: &Connection) -> Ran;
     /// Tells whoever asked, once it is known what became of the commit.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
@@ -82,20 +118,29 @@ struct Work<T, E, F> {
 impl<T, E, F> Command for Work<T, E, F>
 where
     T: Send,
-    E: From<StoreError> + Send,
+    E: Failure + Send,
     F: FnOnce(&Connection) -> Result<T, E> + Send,
 {
-    fn run(&mut self, connection: &Connection) -> bool {
-        self.result = self.work.take().map(|work| work(connection));
-        matches!(self.result, Some(Ok(_)))
+    fn run(&mut self, connection: &Connection) -> Ran {
+        let Some(work) = self.work.take() else { return Ran::Undo };
+        let result = work(connection);
+        let failure = result.as_ref().err().map(|error| error.store().cloned());
+        self.result = Some(result);
+        match failure {
+            None => Ran::Keep,
+            Some(Some(error @ StoreError::WriteFailed { .. })) => Ran::Broken(error),
+            // Some errors make SQLite roll back on its own, with everything that came before.
+            Some(Some(error)) if connection.is_autocommit() => Ran::Broken(error),
+            Some(_) => Ran::Undo,
+        }
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        let outcome = match (self.result, committed) {
-            (Some(Err(error)), _) => Err(error),
-            (_, Err(error)) => Err(error.into()),
-            (Some(done), Ok(())) => done,
-            (None, Ok(())) => Err(StoreError::Closed.into()),
+        let outcome = match (committed, self.result) {
+            // First: a command may have been refused because of another one that is gone with the batch.
+            (Err(error), _) => Err(error.into()),
+            (Ok(()), Some(done)) => done,
+            (Ok(()), None) => Err(StoreError::Closed.into()),
         };
         // Whoever asked may have gone; what is saved is saved.
         let _ = self.reply.send(outcome);
@@ -195,13 +240,10 @@ fn commit(connection: &Connection, batch: &mut [Box<dyn Command>]) -> Result<(),
     let kept = (|| {
         for command in batch {
             execute("SAVEPOINT command")?;
-            let keep = command.run(connection);
-            // Some failures make SQLite drop the whole transaction, a full disk among them.
-            if connection.is_autocommit() {
-                return Err(StoreError::DiskFull);
-            }
-            if !keep {
-                execute("ROLLBACK TO command")?;
+            match command.run(connection) {
+                Ran::Keep => {}
+                Ran::Undo => execute("ROLLBACK TO command")?,
+                Ran::Broken(error) => return Err(error),
             }
             execute("RELEASE command")?;
         }

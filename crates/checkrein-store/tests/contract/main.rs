@@ -1,0 +1,147 @@
+//! What every back end has to keep. The cases know neither SQL nor files: a back end says how a handle
+//! on a fresh store is opened, and runs them all.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
+
+mod changes;
+mod checkpoints;
+mod content;
+mod events;
+mod history;
+mod tokens;
+
+use checkrein_core::checkpoint::{
+    Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Resolved, Verdict,
+};
+use checkrein_core::deliverable::{Content, Deliverable};
+use checkrein_core::event::Event;
+use checkrein_store::{Commit, Store, Version};
+use jiff::Timestamp;
+
+/// Opens another handle on the same store, as another process would.
+type Open<'a> = &'a (dyn Fn() -> Store + Send + Sync);
+
+/// Runs each case on a fresh place of a back end.
+macro_rules! contract {
+    ($backend:ident, $place:ty, [$($area:ident :: $case:ident),* $(,)?]) => {
+        mod $backend {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+                async fn $case() {
+                    let place = <$place>::new();
+                    crate::$area::$case(&|| place.open()).await;
+                }
+            )*
+        }
+    };
+}
+
+/// All cases, for one back end.
+macro_rules! every_case {
+    ($backend:ident, $place:ty) => {
+        contract!(
+            $backend,
+            $place,
+            [
+                checkpoints::what_is_created_is_read_again,
+                checkpoints::what_is_not_there_is_none,
+                checkpoints::an_id_is_taken_once,
+                checkpoints::an_older_version_is_a_conflict,
+                checkpoints::a_newer_version_is_a_conflict,
+                checkpoints::one_of_many_racing_verdicts_wins,
+                checkpoints::a_list_is_in_creation_order_and_filtered,
+                checkpoints::pages_hold_everything_once,
+                checkpoints::another_handle_reads_what_was_acknowledged,
+                events::positions_follow_commit_order_without_gaps_in_a_stream,
+                events::a_reader_that_resumes_misses_nothing,
+                events::a_refused_command_takes_no_other_with_it,
+                events::a_refused_commit_leaves_no_event,
+                content::content_comes_back_as_it_was,
+                content::content_is_kept_once,
+                tokens::a_token_is_found_by_its_secret_until_revoked,
+                tokens::a_secret_is_taken_once,
+                changes::a_commit_of_this_handle_is_marked,
+                changes::a_commit_of_another_handle_is_marked,
+                changes::no_commit_after_the_first_look_goes_unmarked,
+                changes::nothing_is_marked_when_nothing_happens,
+                history::the_fold_of_events_is_the_row,
+            ]
+        );
+    };
+}
+
+every_case!(sqlite, crate::Sqlite);
+
+struct Sqlite(tempfile::TempDir);
+
+impl Sqlite {
+    fn new() -> Sqlite {
+        Sqlite(tempfile::tempdir().unwrap())
+    }
+
+    fn open(&self) -> Store {
+        Store::open(&self.0.path().join("store.db")).unwrap()
+    }
+}
+
+fn time(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap()
+}
+
+fn id(text: &str) -> CheckpointId {
+    CheckpointId::new(text).unwrap()
+}
+
+fn text(text: &str) -> Content {
+    Deliverable::Text(text.to_owned()).content().unwrap()
+}
+
+fn pending(name: &str) -> Checkpoint {
+    Checkpoint {
+        id: id(name),
+        worker: "writer".to_owned(),
+        phase: "draft".to_owned(),
+        kind: "deliverable".to_owned(),
+        status: CheckpointStatus::Pending,
+        digest: text(name).digest,
+        round: 1,
+        created_at: time(1_000),
+        resolved_at: None,
+        reason: None,
+        resolved_by: None,
+    }
+}
+
+fn creation(checkpoint: Checkpoint) -> Commit {
+    Commit {
+        expected: Version(0),
+        events: vec![Event::created(&checkpoint)],
+        at: checkpoint.created_at,
+        content: None,
+        checkpoint,
+    }
+}
+
+fn resolution(checkpoint: &Checkpoint, expected: Version, verdict: Verdict, at_ms: i64) -> Commit {
+    let given = GivenVerdict {
+        verdict,
+        reason: Some(format!("because {at_ms}")),
+        by: "ann".to_owned(),
+        digest: None,
+        at: time(at_ms),
+    };
+    let Ok(Resolved::Now(next)) = checkpoint.resolve(&given) else { panic!("not pending") };
+    Commit {
+        expected,
+        events: vec![Event::resolved(&next)],
+        at: time(at_ms),
+        content: None,
+        checkpoint: *next,
+    }
+}

@@ -1,0 +1,46 @@
+//! Tokens: known by the hash of their secret.
+
+use checkrein_core::deliverable::Digest;
+use checkrein_core::principal::{Principal, PrincipalKind, Role};
+use checkrein_store::TokenRow;
+
+use crate::{Open, time};
+
+fn token(id: &str, created_ms: i64) -> TokenRow {
+    TokenRow {
+        id: id.to_owned(),
+        principal: Principal { name: "Ann ü".to_owned(), kind: PrincipalKind::Person, role: Role::Reviewer },
+        created_at: time(created_ms),
+        expires_at: Some(time(9_000)),
+        revoked_at: None,
+    }
+}
+
+pub async fn a_token_is_found_by_its_secret_until_revoked(open: Open<'_>) {
+    let (store, other) = (open(), open());
+    let (first, second) = (token("later id", 1), TokenRow { expires_at: None, ..token("earlier id", 2) });
+    store.add_token(first.clone(), Digest::of(b"one")).await.unwrap();
+    store.add_token(second.clone(), Digest::of(b"two")).await.unwrap();
+    for handle in [&store, &other] {
+        assert_eq!(handle.token(&Digest::of(b"one")).await.unwrap(), Some(first.clone()));
+        assert_eq!(handle.token(&Digest::of(b"two")).await.unwrap(), Some(second.clone()));
+        assert_eq!(handle.token(&Digest::of(b"three")).await.unwrap(), None);
+        assert_eq!(handle.tokens().await.unwrap(), [first.clone(), second.clone()]);
+    }
+    assert!(!store.revoke_token("nobody".to_owned(), time(3)).await.unwrap());
+    // The first time counts.
+    assert!(store.revoke_token(first.id.clone(), time(4)).await.unwrap());
+    assert!(other.revoke_token(first.id.clone(), time(5)).await.unwrap());
+    let revoked = TokenRow { revoked_at: Some(time(4)), ..first };
+    assert_eq!(store.token(&Digest::of(b"one")).await.unwrap(), Some(revoked.clone()));
+    assert_eq!(other.tokens().await.unwrap(), [revoked, second]);
+}
+
+pub async fn a_secret_is_taken_once(open: Open<'_>) {
+    let store = open();
+    store.add_token(token("a", 1), Digest::of(b"one")).await.unwrap();
+    assert!(store.add_token(token("a", 1), Digest::of(b"two")).await.is_err(), "the same id");
+    assert!(store.add_token(token("b", 1), Digest::of(b"one")).await.is_err(), "the same secret");
+    assert_eq!(store.tokens().await.unwrap(), [token("a", 1)]);
+    store.add_token(token("b", 1), Digest::of(b"two")).await.unwrap();
+}
