@@ -5,6 +5,7 @@ mod authority;
 mod checkpoint;
 mod doctor;
 mod error;
+mod held;
 mod store;
 mod token;
 pub mod worker;
@@ -16,6 +17,8 @@ use checkrein_core::config::{Settings, Subject};
 use checkrein_core::policy::{Policy, Scope};
 use checkrein_store::Store;
 use jiff::Timestamp;
+
+use held::Held;
 
 pub use authority::{Act, MATRIX, allowed};
 pub use checkpoint::{CheckpointView, NewCheckpoint, VerdictRequest};
@@ -29,6 +32,7 @@ pub struct Engine {
     settings: Settings,
     /// Workers' policies, resolved when first asked for; settings do not change under an engine.
     worker_policies: Mutex<HashMap<String, Arc<Policy>>>,
+    held: Held,
 }
 
 /// Names come from outside; so many are remembered.
@@ -36,7 +40,7 @@ const WORKER_POLICIES_MAX: usize = 1024;
 
 impl Engine {
     pub fn new(store: Store, settings: Settings) -> Engine {
-        Engine { store, settings, worker_policies: Mutex::default() }
+        Engine { store, settings, worker_policies: Mutex::default(), held: Held::default() }
     }
 
     pub fn store(&self) -> &Store {

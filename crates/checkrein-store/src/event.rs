@@ -19,13 +19,19 @@ pub struct StoredEvent {
     pub event: Event,
 }
 
+/// The events of a commit as they will be stored. Made by whoever commits, since the writer has
+/// enough to do.
+pub(crate) fn bodies(commit: &Commit) -> Result<Vec<String>, StoreError> {
+    let written: Result<Vec<String>, _> = commit.events.iter().map(serde_json::to_string).collect();
+    written.map_err(|error| StoreError::Other { reason: error.to_string() })
+}
+
 /// Appends the events of a commit behind its expected version.
-pub(crate) fn append(connection: &Connection, stream: &str, commit: &Commit) -> Result<(), StoreError> {
+pub(crate) fn append(connection: &Connection, commit: &Commit, bodies: &[String]) -> Result<(), StoreError> {
     let mut insert =
         connection.prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, ?2, ?3, ?4)")?;
-    for (seq, event) in (commit.expected.0 + 1..).zip(&commit.events) {
-        let body =
-            serde_json::to_string(event).map_err(|error| StoreError::Other { reason: error.to_string() })?;
+    let stream = commit.checkpoint.id.as_str();
+    for (seq, body) in (commit.expected.0 + 1..).zip(bodies) {
         insert.execute(params![stream, seq.cast_signed(), commit.at.as_millisecond(), body])?;
     }
     Ok(())

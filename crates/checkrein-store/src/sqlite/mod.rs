@@ -89,9 +89,10 @@ impl Store {
 
     /// Makes a change durable, if its stream is still at the version it was decided on.
     pub async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
+        let bodies = event::bodies(&commit)?;
         let work = move |connection: &Connection| {
             checkpoint::put(connection, &commit)?;
-            event::append(connection, commit.checkpoint.id.as_str(), &commit)?;
+            event::append(connection, &commit, &bodies)?;
             if let Some(new) = &commit.content {
                 content::put(connection, new)?;
             }
@@ -256,6 +257,7 @@ fn configure(connection: &Connection, path: &Path) -> Result<(), StoreError> {
          PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
          PRAGMA trusted_schema = OFF;
+         PRAGMA temp_store = MEMORY;
          PRAGMA journal_size_limit = 67108864;
          PRAGMA wal_autocheckpoint = 2000;",
     );

@@ -154,10 +154,10 @@ fn write(
     committed: &watch::Sender<u64>,
 ) {
     let mut stopped: Option<StoreError> = None;
-    let mut together = 1;
+    let mut answered = 0;
     while let Ok(first) = commands.recv() {
-        let mut batch = gather(first, commands, together);
-        together = batch.len();
+        let mut batch = gather(first, commands, answered);
+        answered = batch.len();
         let outcome = match &stopped {
             Some(error) => Err(error.clone()),
             None => {
@@ -178,27 +178,31 @@ fn write(
     }
 }
 
-/// The commands that share the next commit. Whoever was answered by the last one asks again a moment
-/// later; a short wait for as many as there were then saves a commit for the late half of them.
+/// The commands that share the next commit. Under load, those that the last commit has answered are
+/// about to ask again; waiting for them a moment makes one commit of what would be several.
 fn gather(
     first: Box<dyn Command>,
     commands: &Receiver<Box<dyn Command>>,
-    together: usize,
+    answered: usize,
 ) -> Vec<Box<dyn Command>> {
-    const LINGER_MAX: Duration = Duration::from_micros(300);
-    let begun = Instant::now();
+    /// So few do not make a load: they are served at once.
+    const FEW: usize = 8;
+    /// Less than any commit takes.
+    const LINGER_MAX: Duration = Duration::from_micros(250);
     let mut batch = vec![first];
-    loop {
-        batch.extend(commands.try_iter().take(BATCH_MAX - batch.len()));
-        let left = LINGER_MAX.saturating_sub(begun.elapsed());
-        if batch.len() >= together || left.is_zero() {
-            return batch;
-        }
-        match commands.recv_timeout(left) {
+    batch.extend(commands.try_iter().take(BATCH_MAX - 1));
+    if answered < FEW {
+        return batch;
+    }
+    let begun = Instant::now();
+    let expected = (batch.len() + answered).min(BATCH_MAX);
+    while batch.len() < expected {
+        match commands.recv_timeout(LINGER_MAX.saturating_sub(begun.elapsed())) {
             Ok(command) => batch.push(command),
-            Err(_) => return batch,
+            Err(_) => break,
         }
     }
+    batch
 }
 
 /// A turn at the store among processes. SQLite's own lock keeps them apart, but is waited for in
