@@ -114,7 +114,11 @@ impl From<EngineError> for CliError {
             | EngineError::Refused(_)
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. }) => Exit::Conflict,
-            EngineError::BadId(_) | EngineError::Empty(_) | EngineError::Deliverable(_) => Exit::Usage,
+            EngineError::BadId(_)
+            | EngineError::Empty(_)
+            | EngineError::Invisible(_)
+            | EngineError::ReservedName(_)
+            | EngineError::Deliverable(_) => Exit::Usage,
             EngineError::Settings(_)
             | EngineError::Store(StoreError::NotAStore { .. } | StoreError::BadBackup { .. })
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Exit::Usage,

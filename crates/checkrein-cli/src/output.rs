@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use anstyle::Style;
+use checkrein_core::checkpoint::is_invisible;
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::{CliError, Exit};
@@ -54,9 +55,7 @@ pub fn one_line(text: &str) -> String {
 pub fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        // Besides control characters, those that reverse the direction of what follows.
-        let commands = c.is_control() && c != '\n'
-            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let commands = c != '\n' && is_invisible(c);
         if commands { out.extend(c.escape_unicode()) } else { out.push(c) }
     }
     out

@@ -17,8 +17,8 @@ use crate::settings::Places;
 /// The options of every command that needs the store.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct StorePlace {
-    /// The store [default: the nearest .checkrein/ upwards, else the user's data directory]
-    #[arg(long, value_name = "FILE", env = env::STORE)]
+    /// The store [default: $CHECKREIN_STORE, the nearest .checkrein/ upwards, the user's data directory]
+    #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
     #[command(flatten)]
@@ -39,6 +39,12 @@ impl StorePlace {
         Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
     }
 
+    /// Whoever looks after a store that may not open. A token is believed only by a store that does.
+    pub fn keeper(&self) -> Result<Principal, CliError> {
+        let token = std::env::var_os(env::TOKEN).is_some_and(|token| !token.is_empty());
+        if token { self.open()?.principal() } else { Ok(local(Role::Admin)) }
+    }
+
     /// The settings that apply, and what is odd about them.
     pub fn settings(&self) -> Result<(Settings, Problems), CliError> {
         self.places.load_quietly()
@@ -46,7 +52,8 @@ impl StorePlace {
 
     /// Where the store is, whether or not it is there yet.
     pub fn path(&self) -> Result<PathBuf, CliError> {
-        if let Some(given) = &self.store {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        if let Some(given) = self.store.clone().or_else(|| set(env::STORE)) {
             let text = given.to_string_lossy();
             let path = text.strip_prefix("sqlite:").map_or_else(|| given.clone(), PathBuf::from);
             return Ok(if path.is_dir() { path.join(FILE_NAME) } else { path });
@@ -56,7 +63,6 @@ impl StorePlace {
         if let Some(directory) = files::nearest(&here, ".checkrein") {
             return Ok(directory.join(FILE_NAME));
         }
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
         data.map(|data| data.join("checkrein").join(FILE_NAME)).ok_or_else(|| {
             CliError::usage("there is no place for the store")
@@ -84,6 +90,18 @@ impl Session {
         Ok(local(role))
     }
 
+    /// Whoever makes tokens. Where there are administrators, one of them or a person at a terminal;
+    /// before that, whoever set the store up.
+    pub fn manager(&self) -> Result<Principal, CliError> {
+        let who = self.principal()?;
+        let anonymous = std::env::var_os(env::TOKEN).is_none_or(|token| token.is_empty());
+        if anonymous && !std::io::stdin().is_terminal() && self.wait(self.engine.has_administrator())? {
+            return Err(CliError::failed("without a terminal this takes an administrator's token")
+                .hint(format!("a person does it in a terminal, or sets {}", env::TOKEN)));
+        }
+        Ok(who)
+    }
+
     /// Whoever gives a verdict. A person at a terminal may; a program needs a reviewer's token; what
     /// runs inside an agent's attempt never may, whatever it holds.
     pub fn judge(&self) -> Result<Principal, CliError> {
@@ -95,7 +113,7 @@ impl Session {
             return Ok(local(Role::Admin));
         }
         Err(CliError::failed("without a terminal a verdict needs a reviewer's credential")
-            .hint(format!("run it in a terminal, or set {} to a reviewer's token", env::TOKEN)))
+            .hint(format!("a person gives it in a terminal, or as {} to a program of theirs", env::TOKEN)))
     }
 
     fn by_token(&self) -> Result<Option<Principal>, CliError> {

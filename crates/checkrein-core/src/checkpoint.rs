@@ -30,7 +30,7 @@ pub struct CheckpointId(String);
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` cannot be an id: it takes 1 to 200 characters without white space at its ends or control characters"
+    "`{0}` cannot be an id: it takes 1 to 200 characters without white space at its ends or characters that do not show"
 )]
 pub struct BadId(String);
 
@@ -40,13 +40,19 @@ impl CheckpointId {
         let sound = !text.is_empty()
             && text.chars().count() <= 200
             && text.trim() == text
-            && !text.chars().any(char::is_control);
+            && !text.chars().any(is_invisible);
         if sound { Ok(CheckpointId(text)) } else { Err(BadId(text.escape_debug().take(200).collect())) }
     }
 
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Characters that do not show, or change how others do: a name with them is a disguise.
+pub fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 impl fmt::Display for CheckpointId {
@@ -267,6 +273,7 @@ mod tests {
             ("", false),
             (" x", false),
             ("a\nb", false),
+            ("x\u{202e}evorppa", false),
             (&"x".repeat(201), false),
         ] {
             assert_eq!(CheckpointId::new(id).is_ok(), sound, "{id}");

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::document::{Document, Format};
+
 /// Content of a deliverable. A JSON string is text; every other JSON value is kept in its canonical
 /// form, so that the same value has the same digest whoever wrote it.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,10 +55,15 @@ impl Deliverable {
     }
 
     /// Text as a person types it: an object or a list is JSON, everything else is the text itself.
+    ///
+    /// JSON whose canonical form would say something else (a key twice, a number of too many digits)
+    /// stays the text it is: what is approved is what was written.
     pub fn from_typed(text: String) -> Deliverable {
         let structured = text.trim_start().starts_with(['{', '[']);
+        let faithful =
+            || Document::parse("deliverable", &text, Format::Json).is_ok() && numbers_are_exact(&text);
         match serde_json::from_str(&text) {
-            Ok(value) if structured => Deliverable::Json(value),
+            Ok(value) if structured && faithful() => Deliverable::Json(value),
             _ => Deliverable::Text(text),
         }
     }
@@ -70,21 +77,16 @@ impl Deliverable {
     }
 
     pub fn content(self) -> Result<Content, DeliverableError> {
-        let (encoding, bytes) = match self {
-            Deliverable::Text(text) => (Encoding::Text, text.into_bytes()),
-            Deliverable::Bytes(bytes) => (Encoding::Bytes, bytes),
-            Deliverable::Json(value) => {
-                let canonical = serde_json_canonicalizer::to_vec(&value);
-                (
-                    Encoding::Json,
-                    canonical.map_err(|error| DeliverableError::NotCanonical(error.to_string()))?,
-                )
-            }
+        let bytes = match self {
+            Deliverable::Text(text) => text.into_bytes(),
+            Deliverable::Bytes(bytes) => bytes,
+            Deliverable::Json(value) => serde_json_canonicalizer::to_vec(&value)
+                .map_err(|error| DeliverableError::NotCanonical(error.to_string()))?,
         };
         if bytes.len() > DELIVERABLE_BYTES_MAX {
             return Err(DeliverableError::TooLarge);
         }
-        Ok(Content { digest: Digest::of(&bytes), encoding, bytes })
+        Ok(Content { digest: Digest::of(&bytes), encoding: Encoding::of(&bytes), bytes })
     }
 }
 
@@ -110,6 +112,54 @@ impl From<serde_json::Value> for Deliverable {
     fn from(value: serde_json::Value) -> Deliverable {
         Deliverable::from_json(value)
     }
+}
+
+impl Encoding {
+    /// The same bytes are always read the same way, whoever handed them in: content is kept once by its
+    /// digest. A canonical object or list is JSON, other UTF-8 is text.
+    fn of(bytes: &[u8]) -> Encoding {
+        let structured = matches!(bytes.first(), Some(b'{' | b'['));
+        let canonical = || {
+            let value = serde_json::from_slice::<serde_json::Value>(bytes).ok()?;
+            serde_json_canonicalizer::to_vec(&value).ok()
+        };
+        if structured && canonical().as_deref() == Some(bytes) {
+            Encoding::Json
+        } else if std::str::from_utf8(bytes).is_ok() {
+            Encoding::Text
+        } else {
+            Encoding::Bytes
+        }
+    }
+}
+
+/// Whether every number survives the 64-bit floats of canonical JSON: 15 digits always do.
+fn numbers_are_exact(json: &str) -> bool {
+    const DIGITS_MAX: usize = 15;
+    let mut in_string = false;
+    let mut escaped = false;
+    let (mut digits, mut zeros) = (0, 0);
+    let mut in_exponent = false;
+    for c in json.chars() {
+        if in_string {
+            (in_string, escaped) = (escaped || c != '"', !escaped && c == '\\');
+            continue;
+        }
+        match c {
+            '"' => in_string = true,
+            // Zeros before the first digit and after the last one say nothing.
+            '0' if digits == 0 || in_exponent => {}
+            '0' => zeros += 1,
+            '1'..='9' if !in_exponent => (digits, zeros) = (digits + zeros + 1, 0),
+            '0'..='9' | '.' | '-' | '+' => {}
+            'e' | 'E' if digits > 0 => in_exponent = true,
+            _ => (digits, zeros, in_exponent) = (0, 0, false),
+        }
+        if digits > DIGITS_MAX {
+            return false;
+        }
+    }
+    true
 }
 
 impl Content {
@@ -210,6 +260,31 @@ mod tests {
         assert_eq!(digest(Deliverable::from_typed("42".into())), of("42"));
         assert_eq!(digest(Deliverable::from_typed("{not json".into())), of("{not json"));
         assert_eq!(digest(Deliverable::from_bytes(vec![0xff, 0])), Digest::of(&[0xff, 0]).to_string());
+    }
+
+    #[test]
+    fn what_canonical_json_would_change_stays_text() {
+        for text in [
+            r#"{"amount": 9007199254740993}"#,
+            r#"{"big": 123456789012345678901234567890}"#,
+            r#"{"a": 1, "a": 2}"#,
+            r#"[0.1234567890123456789]"#,
+        ] {
+            assert_eq!(Deliverable::from_typed(text.into()), Deliverable::Text(text.into()));
+        }
+        for text in
+            [r#"{"amount": 900719925474099, "id": "12345678901234567890", "x": 1e300}"#, "[-0.000123]"]
+        {
+            assert!(matches!(Deliverable::from_typed(text.into()), Deliverable::Json(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_same_bytes_read_the_same_whoever_handed_them_in() {
+        let typed = Deliverable::from_typed(r#"{"k":1}"#.into()).content().unwrap();
+        let file = Deliverable::from_bytes(br#"{"k":1}"#.to_vec()).content().unwrap();
+        assert_eq!(typed, file);
+        assert_eq!(file.deliverable(), Deliverable::Json(json!({"k": 1})));
     }
 
     #[test]

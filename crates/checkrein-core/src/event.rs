@@ -60,37 +60,48 @@ impl Event {
     }
 }
 
-/// Folds one more event of a checkpoint's stream into what is known of it.
+/// Folds one more event of a checkpoint's stream into what is known of it; none where it cannot have
+/// happened: a checkpoint is made once, open or not required, and resolved once, from being open.
 pub fn fold_checkpoint(
     so_far: Option<Checkpoint>,
     id: &CheckpointId,
     at: Timestamp,
     event: &Event,
 ) -> Option<Checkpoint> {
+    use CheckpointStatus::{NotRequired, Pending};
     match (event, so_far) {
-        (Event::CheckpointCreated { worker, phase, kind, digest, round, status }, _) => Some(Checkpoint {
-            id: id.clone(),
-            worker: worker.clone(),
-            phase: phase.clone(),
-            kind: kind.clone(),
-            status: *status,
-            digest: *digest,
-            round: *round,
-            created_at: at,
-            // Where none was required, the question was its own answer.
-            resolved_at: (*status == CheckpointStatus::NotRequired).then_some(at),
-            reason: None,
-            resolved_by: None,
-        }),
-        (Event::CheckpointResolved { status, reason, by, digest }, Some(known)) => Some(Checkpoint {
-            status: *status,
-            digest: *digest,
-            reason: reason.clone(),
-            resolved_by: by.clone(),
-            resolved_at: Some(at),
-            ..known
-        }),
-        (Event::CheckpointResolved { .. }, None) => None,
+        (Event::CheckpointCreated { worker, phase, kind, digest, round, status }, None)
+            if matches!(status, Pending | NotRequired) =>
+        {
+            Some(Checkpoint {
+                id: id.clone(),
+                worker: worker.clone(),
+                phase: phase.clone(),
+                kind: kind.clone(),
+                status: *status,
+                digest: *digest,
+                round: *round,
+                created_at: at,
+                // Where none was required, the question was its own answer.
+                resolved_at: (*status == NotRequired).then_some(at),
+                reason: None,
+                resolved_by: None,
+            })
+        }
+        (Event::CheckpointResolved { status, reason, by, digest }, Some(known))
+            if known.status == Pending
+                && known.digest == *digest
+                && !matches!(status, Pending | NotRequired) =>
+        {
+            Some(Checkpoint {
+                status: *status,
+                reason: reason.clone(),
+                resolved_by: by.clone(),
+                resolved_at: Some(at),
+                ..known
+            })
+        }
+        _ => None,
     }
 }
 
@@ -99,43 +110,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folding_the_events_gives_the_checkpoint() {
-        let at = |ms| Timestamp::from_millisecond(ms).unwrap();
-        let held = Checkpoint {
-            id: CheckpointId::new("c1").unwrap(),
+    fn only_histories_that_can_have_happened_fold() {
+        use CheckpointStatus::*;
+        let created = |status| Event::CheckpointCreated {
             worker: "w".into(),
             phase: "p".into(),
             kind: "deliverable".into(),
-            status: CheckpointStatus::Pending,
             digest: Digest::of(b"draft"),
             round: 1,
-            created_at: at(1),
-            resolved_at: None,
+            status,
+        };
+        let resolved = |status, content: &[u8]| Event::CheckpointResolved {
+            status,
             reason: None,
-            resolved_by: None,
+            by: Some("ann".into()),
+            digest: Digest::of(content),
         };
-        let free = Checkpoint {
-            status: CheckpointStatus::NotRequired,
-            resolved_at: Some(held.created_at),
-            ..held.clone()
-        };
-        let rejected = Checkpoint {
-            status: CheckpointStatus::Rejected,
-            resolved_at: Some(at(2)),
-            reason: Some("why".into()),
-            resolved_by: Some("ann".into()),
-            ..held.clone()
-        };
-        for (log, expected) in [
-            (vec![(1, Event::created(&held))], &held),
-            (vec![(1, Event::created(&free))], &free),
-            (vec![(1, Event::created(&held)), (2, Event::resolved(&rejected))], &rejected),
+        for (events, expected) in [
+            (vec![created(Pending)], Some(Pending)),
+            (vec![created(NotRequired)], Some(NotRequired)),
+            (vec![created(Pending), resolved(Approved, b"draft")], Some(Approved)),
+            (vec![created(Pending), resolved(Withdrawn, b"draft")], Some(Withdrawn)),
+            // forged
+            (vec![created(Approved)], None),
+            (vec![resolved(Approved, b"draft")], None),
+            (vec![created(Pending), created(Pending)], None),
+            (vec![created(Pending), resolved(Pending, b"draft")], None),
+            (vec![created(Pending), resolved(Approved, b"other")], None),
+            (vec![created(NotRequired), resolved(Approved, b"draft")], None),
+            (vec![created(Pending), resolved(Rejected, b"draft"), resolved(Approved, b"draft")], None),
         ] {
-            let folded = log
-                .iter()
-                .fold(None, |so_far, (ms, event)| fold_checkpoint(so_far, &held.id, at(*ms), event));
-            assert_eq!(folded.as_ref(), Some(expected));
+            let id = CheckpointId::new("c").unwrap();
+            let told = events.iter().try_fold(None, |so_far, event| {
+                fold_checkpoint(so_far, &id, Timestamp::UNIX_EPOCH, event).map(Some)
+            });
+            assert_eq!(told.flatten().map(|checkpoint| checkpoint.status), expected, "{events:?}");
         }
-        assert_eq!(fold_checkpoint(None, &held.id, at(2), &Event::resolved(&rejected)), None);
     }
 }

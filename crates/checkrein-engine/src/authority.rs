@@ -24,7 +24,7 @@ impl Act {
             Act::Withdraw => "withdraw a checkpoint",
             Act::ManageTokens => "make and revoke tokens",
             Act::Clear => "remove all checkpoints",
-            Act::ManageStore => "back up, import into, sweep or vacuum the store",
+            Act::ManageStore => "back up, restore, import into, sweep or vacuum the store",
         }
     }
 }

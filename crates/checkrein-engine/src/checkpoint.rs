@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use checkrein_core::boundary::Boundary;
 use checkrein_core::checkpoint::{
-    Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Resolved, Verdict,
+    Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Resolved, Verdict, is_invisible,
 };
 use checkrein_core::config::Reviewer;
 use checkrein_core::decision::{Outcome, Situation, decide};
@@ -57,6 +57,11 @@ impl Engine {
         for (name, text) in [("worker", &new.worker), ("type", &new.kind)] {
             if text.trim().is_empty() {
                 return Err(EngineError::Empty(name));
+            }
+        }
+        for (name, text) in [("worker", &new.worker), ("phase", &new.phase), ("type", &new.kind)] {
+            if text.chars().any(is_invisible) {
+                return Err(EngineError::Invisible(name));
             }
         }
         let id = match new.id {
@@ -140,6 +145,10 @@ impl Engine {
         request: &VerdictRequest,
     ) -> Result<Checkpoint, EngineError> {
         require(by, Act::GiveVerdict)?;
+        let silent = request.reason.as_ref().is_none_or(|reason| reason.trim().is_empty());
+        if silent && request.verdict != Verdict::Approve {
+            return Err(EngineError::Empty("message"));
+        }
         self.resolve(id, |checkpoint| {
             checkpoint.resolve(&GivenVerdict {
                 verdict: request.verdict,

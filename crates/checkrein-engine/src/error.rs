@@ -24,6 +24,10 @@ pub enum EngineError {
     BadToken(&'static str),
     #[error("`{0}` is empty")]
     Empty(&'static str),
+    #[error("`{0}` has characters that do not show")]
+    Invisible(&'static str),
+    #[error("`{0}` is the name of the automatic reviewer")]
+    ReservedName(String),
     #[error(transparent)]
     BadId(#[from] BadId),
     #[error(transparent)]

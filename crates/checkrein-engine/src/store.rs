@@ -75,7 +75,8 @@ pub enum Sweep {
 }
 
 /// Makes the store at `path` what a backup holds. There is no engine for it: the store may not open.
-pub fn restore_store(backup: &Path, path: &Path) -> Result<Restored, EngineError> {
+pub fn restore_store(by: &Principal, backup: &Path, path: &Path) -> Result<Restored, EngineError> {
+    require(by, Act::ManageStore)?;
     Ok(checkrein_store::restore(backup, path, now())?)
 }
 

@@ -1,5 +1,7 @@
 //! Tokens: how a program proves who it acts for. Only their hashes are stored.
 
+use checkrein_core::checkpoint::is_invisible;
+use checkrein_core::config::Reviewer;
 use checkrein_core::deliverable::Digest;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_store::TokenRow;
@@ -32,6 +34,13 @@ impl Engine {
         if new.name.trim().is_empty() {
             return Err(EngineError::Empty("name"));
         }
+        if new.name.chars().any(is_invisible) {
+            return Err(EngineError::Invisible("name"));
+        }
+        // A verdict under this name says that nobody looked (C11).
+        if new.name == Reviewer::AutoApprove.name() {
+            return Err(EngineError::ReservedName(new.name));
+        }
         // Two random UUIDs carry 244 random bits.
         let secret = format!("{PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let row = TokenRow {
@@ -54,6 +63,16 @@ impl Engine {
         require(by, Act::ManageTokens)?;
         let found = self.store.revoke_token(id.to_owned(), self.now()).await?;
         if found { Ok(()) } else { Err(EngineError::NoToken(id.to_owned())) }
+    }
+
+    /// Whether somebody was given the role of an administrator, and still has it.
+    pub async fn has_administrator(&self) -> Result<bool, EngineError> {
+        let now = self.now();
+        let good = |token: &TokenRow| {
+            token.revoked_at.is_none() && token.expires_at.is_none_or(|expires| expires > now)
+        };
+        let tokens = self.store.tokens().await?;
+        Ok(tokens.iter().any(|token| token.principal.role == Role::Admin && good(token)))
     }
 
     /// Who a secret belongs to.

@@ -3,7 +3,7 @@ use checkrein_store::CheckpointFilter;
 
 use super::checkpoint::shape::{CheckpointJson, age};
 use crate::error::CliError;
-use crate::output::{Output, Table};
+use crate::output::{Output, Table, one_line};
 use crate::session::StorePlace;
 
 #[derive(Debug, clap::Args)]
@@ -35,9 +35,9 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         let checkpoint = &item.checkpoint;
         table.row(vec![
             age(checkpoint.created_at),
-            checkpoint.worker.clone(),
-            checkpoint.phase.clone(),
-            checkpoint.kind.clone(),
+            one_line(&checkpoint.worker),
+            one_line(&checkpoint.phase),
+            one_line(&checkpoint.kind),
             checkpoint.id.to_string(),
         ]);
     }

@@ -339,13 +339,30 @@ fn the_inbox_is_for_a_person() {
 fn what_a_worker_hands_in_cannot_command_the_terminal() {
     let place = Place::new();
     let evil = "\u{1b}[2Kall fine\u{1b}]0;owned\u{7}\u{202e}";
-    let ran = place.run(&["checkpoint", "create", "--worker", evil, "--id", "c1", "--deliverable", evil]);
+    let ran = place.run(&["checkpoint", "create", "--worker", "w", "--id", "c1", "--deliverable", evil]);
     assert_eq!(ran.code, 3);
-    for arguments in [&["checkpoint", "show", "c1"][..], &["inbox"], &["checkpoint", "list"]] {
-        let shown = place.run(arguments).stdout;
-        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown:?}");
-        assert!(shown.contains("all fine"), "{shown:?}");
+    let shown = place.run(&["checkpoint", "show", "c1"]).stdout;
+    assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']) && shown.contains("all fine"), "{shown:?}");
+}
+
+#[test]
+fn names_are_no_disguise() {
+    let place = Place::new();
+    for (name, values) in [
+        ("worker", ["w\nann publish", "p", "deliverable", "c1"]),
+        ("phase", ["w", "\u{1b}[2K", "deliverable", "c1"]),
+        ("type", ["w", "p", "deliverable\u{202e}", "c1"]),
+    ] {
+        let [worker, phase, kind, id] = values;
+        let arguments = ["checkpoint", "create", "--worker", worker, "--phase", phase, "--type", kind];
+        let ran = place.run(&[&arguments[..], &["--id", id, "--deliverable", "x"]].concat());
+        let told = format!("error: `{name}` has characters that do not show\n");
+        assert_eq!((ran.stderr, ran.code), (told, 2));
     }
+    let ran =
+        place.run(&["checkpoint", "create", "--worker", "w", "--id", "x\u{202e}y", "--deliverable", "x"]);
+    assert_eq!(ran.code, 2, "{}", ran.seen());
+    assert_eq!(place.run(&["checkpoint", "list"]).stdout, "There is no such checkpoint.\n");
 }
 
 #[test]

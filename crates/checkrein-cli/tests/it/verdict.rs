@@ -123,6 +123,17 @@ fn a_rejection_needs_words() {
     assert_eq!(status(&place, "c1"), "pending");
 }
 
+#[test]
+fn a_refusal_says_why() {
+    let (place, token) = held(&["c1"]);
+    let place = place.env("CHECKREIN_TOKEN", &token);
+    for verdict in ["reject", "request-changes"] {
+        let ran = place.run(&[verdict, "c1", "-m", "  "]);
+        assert_eq!((ran.stderr.as_str(), ran.code), ("error: `message` is empty\n", 2));
+    }
+    assert_eq!(status(&place, "c1"), "pending");
+}
+
 /// What each verdict needs, besides its id.
 const VERDICTS: [&[&str]; 4] = [
     &["approve", "c1"],
@@ -138,7 +149,7 @@ fn without_a_terminal_a_verdict_needs_a_credential() {
         allow_duplicates! { assert_snapshot!(place.run(arguments).seen(), @r"
         -- stderr
         error: without a terminal a verdict needs a reviewer's credential
-          hint: run it in a terminal, or set CHECKREIN_TOKEN to a reviewer's token
+          hint: a person gives it in a terminal, or as CHECKREIN_TOKEN to a program of theirs
         -- exit 1
         "); }
     }

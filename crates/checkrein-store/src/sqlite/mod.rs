@@ -14,7 +14,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use checkrein_core::checkpoint::CheckpointId;
 use checkrein_core::deliverable::{Content, Digest};
@@ -68,10 +68,12 @@ impl Store {
         let mut connection = attach(&place.path)?;
         // Before anything is changed: the file may be somebody else's.
         schema::guard(&connection, &place.path)?;
+        let empty = !schema::is_made(&connection)?;
         configure(&connection, &place.path)?;
         schema::migrate(&mut connection, &place.path)?;
-        if new {
-            // The name of a new file is safe only when its directory is.
+        if new || empty {
+            // The name of a new file is safe only when its directory is; whoever made it may not have
+            // come so far yet.
             place.sync().map_err(refuse)?;
         }
         let path = place.path;
@@ -204,13 +206,27 @@ impl Place {
         let refuse = |reason: String| StoreError::Open { path: path.to_owned(), reason };
         let directory =
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let made = !directory.exists();
-        std::fs::create_dir_all(directory).map_err(|error| refuse(error.to_string()))?;
-        let directory = directory.canonicalize().map_err(|error| refuse(error.to_string()))?;
-        if made {
-            // What agents hand in is nobody else's business.
-            restrict(&directory);
+        // A link stands for the file it leads to; its companions lie beside that.
+        let linked = path.is_symlink().then(|| path.canonicalize());
+        let linked =
+            linked.transpose().map_err(|error| refuse(format!("it is a link to nothing: {error}")))?;
+        if let Some(target) = linked {
+            return Place::of(&target);
         }
+        let missing: Vec<&Path> = directory.ancestors().take_while(|ancestor| !ancestor.exists()).collect();
+        std::fs::create_dir_all(directory).map_err(|error| refuse(error.to_string()))?;
+        if !missing.is_empty() {
+            // What agents hand in is nobody else's business.
+            restrict(directory);
+        }
+        for made in &missing {
+            // A new name is safe when its parent is.
+            let parent =
+                made.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let synced = std::fs::File::open(parent).and_then(|parent| parent.sync_all());
+            synced.map_err(|error| refuse(error.to_string()))?;
+        }
+        let directory = directory.canonicalize().map_err(|error| refuse(error.to_string()))?;
         let name = path.file_name().ok_or_else(|| refuse("it names no file".to_owned()))?;
         let path = directory.join(name);
         // SQLite's shared memory works on one machine only.
@@ -252,16 +268,25 @@ fn attach(path: &Path) -> Result<Connection, StoreError> {
 
 fn configure(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     connection.set_prepared_statement_cache_capacity(64);
-    let configured = connection.execute_batch(
-        "PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = FULL;
-         PRAGMA foreign_keys = ON;
-         PRAGMA trusted_schema = OFF;
-         PRAGMA temp_store = MEMORY;
-         PRAGMA journal_size_limit = 67108864;
-         PRAGMA wal_autocheckpoint = 2000;",
-    );
-    configured.map_err(|error| opening(error, path))
+    let begun = Instant::now();
+    loop {
+        let configured = connection.execute_batch(
+            "PRAGMA journal_mode = WAL;
+             PRAGMA synchronous = FULL;
+             PRAGMA foreign_keys = ON;
+             PRAGMA trusted_schema = OFF;
+             PRAGMA temp_store = MEMORY;
+             PRAGMA journal_size_limit = 67108864;
+             PRAGMA wal_autocheckpoint = 2000;",
+        );
+        match configured.map_err(|error| opening(error, path)) {
+            // While another process makes the same store, SQLite gives up at once instead of waiting.
+            Err(StoreError::Busy) if begun.elapsed() < BUSY_MAX => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            other => return other,
+        }
+    }
 }
 
 /// What is read in one transaction is of one moment, however long it takes.

@@ -111,7 +111,9 @@ fn replace_content(place: &Place, staged: &Path, kept: &Path) -> Result<(), Stor
         Err(StoreError::TooNew { .. }) => {}
         other => other?,
     }
-    // Leaving the log takes the file for oneself: it fails while anybody else has it open.
+    // Leaving the log takes the file for oneself: it fails while anybody else has it open. The lock is
+    // kept to the end, or somebody could commit between the copy and the overwriting.
+    present.execute_batch("PRAGMA locking_mode = EXCLUSIVE")?;
     let mode = present.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get::<_, String>(0));
     match mode.map_err(StoreError::from) {
         Ok(mode) if mode == "delete" => {}
@@ -122,12 +124,7 @@ fn replace_content(place: &Place, staged: &Path, kept: &Path) -> Result<(), Stor
     drop(copy_to_file(&present, &part)?);
     publish(part, kept)?;
     present.execute_batch("PRAGMA synchronous = EXTRA")?;
-    let restored = copy(&open_unchanged(staged)?, &mut present);
-    if restored.is_err() {
-        // Nothing was changed, so there is nothing to keep.
-        let _ = std::fs::remove_file(kept);
-    }
-    restored
+    copy(&open_unchanged(staged)?, &mut present)
 }
 
 /// Renames a file that no longer is a store, and its companions, and puts the backup in its place.

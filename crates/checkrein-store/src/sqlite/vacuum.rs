@@ -27,8 +27,8 @@ impl Store {
 
     /// Makes one durable change that changes nothing, to see whether one can be made.
     pub async fn try_write(&self) -> Result<(), StoreError> {
-        let version = super::schema::known_version();
-        let work = move |connection: &rusqlite::Connection| -> Result<(), StoreError> {
+        let work = |connection: &rusqlite::Connection| -> Result<(), StoreError> {
+            let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
             Ok(connection.execute_batch(&format!("PRAGMA user_version = {version}"))?)
         };
         self.inner.writer.run(work).await

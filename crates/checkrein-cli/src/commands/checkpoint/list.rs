@@ -3,7 +3,7 @@ use checkrein_store::CheckpointFilter;
 
 use super::shape::{CheckpointJson, age};
 use crate::error::CliError;
-use crate::output::{Output, Table};
+use crate::output::{Output, Table, one_line};
 use crate::session::StorePlace;
 
 #[derive(Debug, clap::Args)]
@@ -54,15 +54,18 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         let items: Vec<CheckpointJson> = page.items.iter().map(|item| (&item.checkpoint).into()).collect();
         return Output::json(&serde_json::json!({"items": items, "next": page.next}));
     }
+    if page.items.is_empty() {
+        return Ok(Output::text("There is no such checkpoint.\n"));
+    }
     let mut table = Table::new(&["status", "age", "worker", "phase", "type", "id"]);
     for item in &page.items {
         let checkpoint = &item.checkpoint;
         table.row(vec![
             checkpoint.status.to_string(),
             age(checkpoint.created_at),
-            checkpoint.worker.clone(),
-            checkpoint.phase.clone(),
-            checkpoint.kind.clone(),
+            one_line(&checkpoint.worker),
+            one_line(&checkpoint.phase),
+            one_line(&checkpoint.kind),
             checkpoint.id.to_string(),
         ]);
     }

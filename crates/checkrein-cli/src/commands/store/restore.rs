@@ -19,7 +19,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("the store cannot be restored")?;
-    let restored = checkrein_engine::restore_store(&args.file, &args.store.path()?)?;
+    let restored = checkrein_engine::restore_store(&args.store.keeper()?, &args.file, &args.store.path()?)?;
     let kept = restored.kept.as_deref().map(shown);
     if args.json {
         return Output::json(&serde_json::json!({

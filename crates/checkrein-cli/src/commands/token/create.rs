@@ -8,16 +8,16 @@ use jiff::Timestamp;
 use crate::commands::checkpoint::duration;
 use crate::error::{CliError, note};
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{StorePlace, local_name};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What its bearer may do: viewer, agent, reviewer or admin
     #[arg(long, value_parser = role)]
     role: Role,
-    /// Whose it is; verdicts are recorded under this name
-    #[arg(long, default_value = "token")]
-    name: String,
+    /// Whose it is; verdicts are recorded under this name [default: yours]
+    #[arg(long)]
+    name: Option<String>,
     /// How long it is good for, such as 30d
     #[arg(long, value_name = "TIME", value_parser = duration)]
     expires: Option<Duration>,
@@ -34,7 +34,7 @@ fn role(text: &str) -> Result<Role, String> {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open()?;
-    let who = session.principal()?;
+    let who = session.manager()?;
     let kind = match args.role {
         Role::Agent => PrincipalKind::Agent,
         Role::Viewer => PrincipalKind::Program,
@@ -44,11 +44,12 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let end = |length: Duration| Timestamp::now().checked_add(length);
     let expires_at = args.expires.map(end).transpose();
     let expires_at = expires_at.map_err(|_| CliError::usage("`--expires` is further away than times go"))?;
-    let new = NewToken { name: args.name.clone(), kind, role: args.role, expires_at };
+    let name = args.name.clone().unwrap_or_else(local_name);
+    let new = NewToken { name: name.clone(), kind, role: args.role, expires_at };
     let token = session.wait(session.engine.create_token(&who, new))?;
     if args.json {
         return Output::json(&serde_json::json!({
-            "id": token.row.id, "name": args.name, "role": args.role.name(), "token": token.secret,
+            "id": token.row.id, "name": name, "role": args.role.name(), "token": token.secret,
             "expires_at": token.row.expires_at,
         }));
     }

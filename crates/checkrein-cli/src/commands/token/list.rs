@@ -1,5 +1,5 @@
 use crate::error::CliError;
-use crate::output::{Output, Table};
+use crate::output::{Output, Table, one_line};
 use crate::session::StorePlace;
 
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open()?;
-    let who = session.principal()?;
+    let who = session.manager()?;
     let tokens = session.wait(session.engine.tokens(&who))?;
     if args.json {
         let rows: Vec<serde_json::Value> = tokens
@@ -27,6 +27,9 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             .collect();
         return Output::json(&rows);
     }
+    if tokens.is_empty() {
+        return Ok(Output::text("There are no tokens.\n"));
+    }
     let mut table = Table::new(&["id", "name", "role", "state"]);
     for token in &tokens {
         let state = match (token.revoked_at, token.expires_at) {
@@ -36,7 +39,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         };
         table.row(vec![
             token.id.clone(),
-            token.principal.name.clone(),
+            one_line(&token.principal.name),
             token.principal.role.to_string(),
             state,
         ]);

@@ -12,7 +12,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open()?;
-    let who = session.principal()?;
+    let who = session.manager()?;
     session.wait(session.engine.revoke_token(&who, &args.id))?;
     Ok(Output::text(format!("revoked {}\n", args.id)))
 }
