@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use checkrein_core::duration::Written;
-use checkrein_core::policy::{Ask, OnLimit, OnTimeout, PhaseOverride, Policy, Resolution, Trigger};
+use checkrein_core::policy::{Ask, Level, OnLimit, OnTimeout, PhaseOverride, Policy, Resolution, Trigger};
 
 use super::asked::Asked;
 use crate::error::CliError;
@@ -64,7 +64,11 @@ fn rows(policy: &Policy) -> Vec<Row> {
     let mut row = |setting: &str, value: String, field: &str| {
         rows.push(Row { setting: setting.to_owned(), value, field: field.to_owned() });
     };
-    row("level", policy.level.clone().unwrap_or_else(|| "none".to_owned()), "level");
+    let named = policy.level.as_deref().map(|name| match Level::find(policy.scope, name) {
+        Some(level) => format!("{name}: {}", level.about),
+        None => name.to_owned(),
+    });
+    row("level", named.unwrap_or_else(|| "none".to_owned()), "level");
     row("holds at", triggers(&policy.hold_at), "hold_at");
     if let Some(frequency) = &policy.check_in_frequency {
         row("check-in frequency", frequency.word().to_owned(), "check_in_frequency");
