@@ -11,6 +11,8 @@ pub mod finding;
 pub mod response;
 pub mod tally;
 
+pub mod plan;
+
 pub mod checkpoint;
 pub mod deliverable;
 pub mod event;

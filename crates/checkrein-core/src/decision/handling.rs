@@ -15,16 +15,18 @@ pub enum StepOrHook {
 }
 
 /// `result_handling:` of a step, hook, phase or workflow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Handling {
     /// Warnings over tolerance; stop if nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub on_warning: Option<OnWarning>,
     /// Errors over tolerance. Only a hook may continue; a step always stops.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<OnFailure>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnWarning {
     Continue,
@@ -32,7 +34,7 @@ pub enum OnWarning {
     Stop,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
     Continue,
