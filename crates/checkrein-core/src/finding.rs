@@ -5,22 +5,23 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     #[serde(skip)]
     pub kind: FindingKind,
     pub text: String,
     pub severity: Severity,
     pub category: Category,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<Fix>,
     /// What the response said where it was not a severity; `severity` is then medium.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_severity: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FindingKind {
+    #[default]
     Warning,
     Error,
 }
@@ -140,6 +141,12 @@ impl Serialize for Category {
     }
 }
 
+impl<'de> Deserialize<'de> for Category {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Category, D::Error> {
+        String::deserialize(deserializer).map(|word| Category::parse(&word))
+    }
+}
+
 /// How to mend a finding: in words, and where there is one, the command to run or the file to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
@@ -164,5 +171,26 @@ impl Serialize for Fix {
             map.serialize_entry("file", file)?;
         }
         map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Fix {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Fix, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Stored {
+            Words(String),
+            Whole {
+                description: String,
+                #[serde(default)]
+                command: Option<String>,
+                #[serde(default)]
+                file: Option<String>,
+            },
+        }
+        Ok(match Stored::deserialize(deserializer)? {
+            Stored::Words(description) => Fix { description, command: None, file: None },
+            Stored::Whole { description, command, file } => Fix { description, command, file },
+        })
     }
 }

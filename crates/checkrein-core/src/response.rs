@@ -4,35 +4,56 @@
 //! is said in [`Response::notes`] (W3, W9, W14, X6).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::classify::Classifier;
 use crate::finding::{Category, Finding, FindingKind, Fix, Severity};
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     pub status: Status,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    #[serde(default, deserialize_with = "stored_warnings")]
     pub warnings: Vec<Finding>,
+    #[serde(default, deserialize_with = "stored_errors")]
     pub errors: Vec<Finding>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning_analysis: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_analysis: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suggested_fixes: Vec<Fix>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Value>,
     /// What had to be coerced, in words.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+// The kind of a stored finding is the list it stands in.
+
+fn stored_warnings<'de, D: serde::Deserializer<'de>>(stored: D) -> Result<Vec<Finding>, D::Error> {
+    stored_findings(FindingKind::Warning, stored)
+}
+
+fn stored_errors<'de, D: serde::Deserializer<'de>>(stored: D) -> Result<Vec<Finding>, D::Error> {
+    stored_findings(FindingKind::Error, stored)
+}
+
+fn stored_findings<'de, D: serde::Deserializer<'de>>(
+    kind: FindingKind,
+    stored: D,
+) -> Result<Vec<Finding>, D::Error> {
+    let mut findings = Vec::<Finding>::deserialize(stored)?;
+    findings.iter_mut().for_each(|finding| finding.kind = kind);
+    Ok(findings)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Success,
@@ -159,6 +180,11 @@ impl Response {
     pub fn judged(value: &Value, classifier: &Classifier) -> Response {
         let last = Response::attempts(value, classifier).pop();
         last.unwrap_or_else(|| Response::failed(NULL_RESULT))
+    }
+
+    /// A failure Checkrein itself states.
+    pub fn failure(error: impl Into<String>) -> Response {
+        Response::failed(&error.into())
     }
 
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {

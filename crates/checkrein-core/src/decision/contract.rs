@@ -111,26 +111,46 @@ pub struct ByKind<T> {
     pub errors: T,
 }
 
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitsReached {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_total_warnings: Option<Reached>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_total_errors: Option<Reached>,
 }
 
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reached {
     pub limit: u64,
     pub actual: u64,
-    pub action: &'static str,
+    pub action: LimitAction,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitAction {
+    Stop,
+    Truncated,
+}
+
+impl LimitsReached {
+    pub fn of(decision: &Decision<'_>) -> LimitsReached {
+        LimitsReached {
+            max_total_warnings: decision.warnings.limit.map(Reached::from),
+            max_total_errors: decision.errors.limit.map(Reached::from),
+        }
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.max_total_warnings.is_none() && self.max_total_errors.is_none()
+    }
 }
 
 impl From<LimitReached> for Reached {
     fn from(reached: LimitReached) -> Reached {
         let action = match reached.action {
-            OnLimit::Stop => "stop",
-            OnLimit::Truncate => "truncated",
+            OnLimit::Stop => LimitAction::Stop,
+            OnLimit::Truncate => LimitAction::Truncated,
         };
         Reached { limit: reached.limit, actual: reached.actual, action }
     }
@@ -160,10 +180,7 @@ impl Answer {
                 warnings: decision.warnings.truncated(),
                 errors: decision.errors.truncated(),
             },
-            limits_reached: LimitsReached {
-                max_total_warnings: decision.warnings.limit.map(Reached::from),
-                max_total_errors: decision.errors.limit.map(Reached::from),
-            },
+            limits_reached: LimitsReached::of(decision),
             notes: Vec::new(),
         }
     }

@@ -16,7 +16,7 @@ use crate::response::Response;
 use crate::tally::Totals;
 
 pub(crate) use contract::judged;
-pub use contract::{Answer, Request};
+pub use contract::{Answer, LimitAction, LimitsReached, Reached, Request};
 pub use handling::{Handling, OnFailure, OnWarning, StepOrHook};
 pub use reason::{Reason, Rule};
 

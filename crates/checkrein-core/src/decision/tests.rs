@@ -227,7 +227,10 @@ fn truncating_keeps_the_first_and_goes_on_judging() {
     assert_eq!(answer.because[0].text, "Limit reached, truncating collection: warnings");
     let kept: Vec<&str> = answer.collected.warnings.iter().map(|f| f.text.as_str()).collect();
     assert_eq!((kept, answer.truncated.warnings, answer.totals.warnings), (vec!["a", "b"], 2, 7));
-    assert_eq!(answer.limits_reached.max_total_warnings.as_ref().unwrap().action, "truncated");
+    assert_eq!(
+        answer.limits_reached.max_total_warnings.as_ref().unwrap().action,
+        crate::decision::LimitAction::Truncated
+    );
 
     let answer = ask(&request(9, four));
     assert_eq!(

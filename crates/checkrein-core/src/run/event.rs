@@ -1,0 +1,228 @@
+//! What happens to a run. Folding its events gives the run again.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::RunStatus;
+use crate::decision::{LimitsReached, Outcome, Rule, StepOrHook};
+use crate::deliverable::Digest;
+use crate::plan::Timing;
+use crate::response::Response;
+
+/// Stored for ever: a field is only ever added, with a default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum RunEvent {
+    RunCreated {
+        workflow: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        work_id: Option<String>,
+        /// Of the plan and policy it keeps.
+        definition: Digest,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rerun_of: Option<String>,
+        by: String,
+    },
+    RunStarted,
+    /// Disabled, or not among those that were asked for.
+    PhaseSkipped {
+        phase: String,
+        status: PhaseStatus,
+    },
+    PhaseStarted {
+        phase: String,
+    },
+    AttemptStarted {
+        task: String,
+        attempt: u32,
+        /// Counts every start of an attempt in this run; its processes carry it.
+        start: u64,
+    },
+    /// One response, captured before anything is decided about it (W11).
+    AttemptFinished(Box<Attempt>),
+    /// Ended without a response: its engine died, or a person paused or cancelled.
+    AttemptInterrupted {
+        task: String,
+        attempt: u32,
+        why: Interruption,
+    },
+    /// What the policy made of a response or boundary, where that is more than going on.
+    Decided(Box<Decided>),
+    CheckedIn {
+        #[serde(flatten)]
+        boundary: At,
+        /// Since the check-in before.
+        warnings: u64,
+        errors: u64,
+    },
+    RunHeld {
+        /// Counted from 1; with the run's id it names the checkpoint.
+        hold: u32,
+        kind: HoldKind,
+        #[serde(flatten)]
+        boundary: At,
+        /// How often it was asked.
+        round: u32,
+        reason: String,
+        /// Whether the question is also a check-in.
+        #[serde(default)]
+        check_in: bool,
+    },
+    HoldReleased {
+        hold: u32,
+        by: String,
+    },
+    HoldRejected {
+        hold: u32,
+        by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Errors of a phase send the run back to an earlier one.
+    LoopedBack {
+        from: String,
+        /// The task with the errors.
+        task: String,
+        to: String,
+        retry: u32,
+        because: String,
+    },
+    PhaseEnded {
+        phase: String,
+        status: PhaseStatus,
+    },
+    RunPaused {
+        by: String,
+    },
+    RunResumed {
+        by: String,
+    },
+    RunCancelled {
+        by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    RunEnded {
+        status: RunStatus,
+        /// The rule that stopped it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rule: Option<Rule>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The task that is made again on resume.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unfinished: Option<String>,
+    },
+}
+
+/// A finished attempt with its response.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub response_id: String,
+    pub task: String,
+    pub name: String,
+    pub phase: String,
+    #[serde(rename = "type")]
+    pub kind: StepOrHook,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_timing: Option<Timing>,
+    pub attempt: u32,
+    /// Of several attempts in one response only the last is judged and counted.
+    pub judged: bool,
+    pub response: Response,
+    pub started_at: Timestamp,
+    pub duration_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decided {
+    #[serde(flatten)]
+    pub boundary: At,
+    pub outcome: Outcome,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Rule>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Rule and text of each.
+    pub because: Vec<(Rule, String)>,
+    #[serde(default, skip_serializing_if = "LimitsReached::is_empty")]
+    pub limits_reached: LimitsReached,
+    /// Findings that are counted but not kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub truncated_warnings: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub truncated_errors: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde wants")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The boundary something happened at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct At {
+    pub at: Boundary,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Boundary {
+    Step,
+    Hook,
+    PhaseEntry,
+    Phase,
+    Complete,
+}
+
+/// What a hold asks, and so who or what may answer it (X2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldKind {
+    CheckIn,
+    /// Warnings over tolerance that are to be asked about.
+    Prompt,
+    /// A phase that starts only after an approval.
+    Gate,
+}
+
+impl HoldKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            HoldKind::CheckIn => "check_in",
+            HoldKind::Prompt => "prompt",
+            HoldKind::Gate => "gate",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interruption {
+    /// Its engine was gone.
+    Lost,
+    Paused,
+    Cancelled,
+}
+
+/// A phase in a report (W15).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseStatus {
+    Success,
+    Warning,
+    Failure,
+    Skipped,
+    #[default]
+    NotRun,
+}

@@ -1,0 +1,381 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::checkpoint::Verdict;
+use crate::classify::Classifier;
+use crate::config::env;
+use crate::decision::{Handling, StepOrHook};
+use crate::deliverable::Digest;
+use crate::plan::{Action, PlannedPhase, Task, Timing};
+use crate::policy::{LayerRank, Resolution, Scope};
+use crate::response::Response;
+
+/// `build: a b | evaluate: +lint c` becomes two phases; `+` is a hook before, `-x` a disabled phase.
+pub(super) fn plan(text: &str) -> Plan {
+    let phase = |text: &str| {
+        let (name, tasks) = text.split_once(':').unwrap();
+        let name = name.trim();
+        let (enabled, name) = (!name.starts_with('-'), name.trim_start_matches('-'));
+        let task = |word: &str| {
+            let hook = word.starts_with('+');
+            let word = word.trim_start_matches('+');
+            Task {
+                id: if hook { format!("hook:pre-{name}-{word}") } else { format!("{name}:{word}") },
+                name: word.to_owned(),
+                kind: if hook { StepOrHook::Hook } else { StepOrHook::Step },
+                timing: hook.then_some(Timing::Pre),
+                description: None,
+                action: Action::Shell("true".to_owned()),
+                arguments: IndexMap::new(),
+                env: IndexMap::new(),
+                working_directory: None,
+                timeout: None,
+                idle_timeout: None,
+                handling: Handling::default(),
+            }
+        };
+        PlannedPhase {
+            name: name.to_owned(),
+            enabled,
+            description: None,
+            max_retries: if name == "evaluate" { 2 } else { 0 },
+            tasks: tasks.split_whitespace().map(task).collect(),
+        }
+    };
+    Plan {
+        workflow: "w".to_owned(),
+        description: None,
+        agent: None,
+        phases: text.split('|').map(phase).collect(),
+    }
+}
+
+pub(super) fn definition(plan: Plan, autonomy: &str) -> Arc<Definition> {
+    let layer = env::layer(LayerRank::Start, "test", autonomy).unwrap();
+    let policy = Resolution::resolve(Scope::Workflow, [&layer], Classifier::builtin()).unwrap().policy;
+    Arc::new(Definition {
+        plan,
+        policy,
+        target: None,
+        work_id: None,
+        values: IndexMap::new(),
+        directory: "/".to_owned(),
+        only: Vec::new(),
+    })
+}
+
+pub(super) fn created(definition: &Arc<Definition>) -> (Run, Applied) {
+    let event = RunEvent::RunCreated {
+        workflow: "w".to_owned(),
+        target: None,
+        work_id: None,
+        definition: Digest::of(b""),
+        rerun_of: None,
+        by: "ann".to_owned(),
+    };
+    Run::create(RunId::new("r"), Arc::clone(definition), event, Timestamp::UNIX_EPOCH)
+}
+
+pub(super) fn finished(run: &Run, responses: &[Value]) -> Command {
+    let responses = responses.iter().flat_map(|value| Response::attempts(value, Classifier::builtin()));
+    Command::Finish(Finished {
+        start: run.state.under_way.as_ref().map_or(0, |under_way| under_way.start),
+        responses: responses.map(|response| ("id".to_owned(), response)).collect(),
+        started_at: Timestamp::UNIX_EPOCH,
+        duration_ms: 1,
+        exit_code: Some(0),
+        output: None,
+    })
+}
+
+/// One word or two per event.
+fn word(event: &RunEvent) -> Option<String> {
+    Some(match event {
+        RunEvent::RunCreated { .. } | RunEvent::RunStarted | RunEvent::Decided(_) => return None,
+        RunEvent::PhaseSkipped { phase, status } => format!("{phase}:{status:?}").to_lowercase(),
+        RunEvent::PhaseStarted { phase } => format!("{phase}("),
+        RunEvent::AttemptStarted { .. } => return None,
+        RunEvent::AttemptFinished(attempt) => {
+            let judged = if attempt.judged { "" } else { "~" };
+            format!("{judged}{}#{}", attempt.name, attempt.attempt)
+        }
+        RunEvent::AttemptInterrupted { why, .. } => format!("{why:?}").to_lowercase(),
+        RunEvent::CheckedIn { warnings, errors, .. } => format!("shown:{warnings}w{errors}e"),
+        RunEvent::RunHeld { kind, round, .. } => format!("{}?{round}", kind.name()),
+        RunEvent::HoldReleased { .. } => "yes".to_owned(),
+        RunEvent::HoldRejected { .. } => "no".to_owned(),
+        RunEvent::LoopedBack { to, retry, .. } => format!("back-to-{to}:{retry}"),
+        RunEvent::PhaseEnded { status, .. } => format!("):{status:?}").to_lowercase(),
+        RunEvent::RunPaused { .. } => "paused".to_owned(),
+        RunEvent::RunResumed { .. } => "resumed".to_owned(),
+        RunEvent::RunCancelled { .. } => "cancelled".to_owned(),
+        RunEvent::RunEnded { status, rule, .. } => {
+            let rule = rule.map(|rule| format!(" by {rule}")).unwrap_or_default();
+            format!("{status}{rule}")
+        }
+    })
+}
+
+/// Drives a run: each task returns its responses in turn, `{}` when they are used up; `script` says
+/// what is done whenever the run waits: `y`, `n`, `resume`, `pause` (before the next attempt ends).
+fn drive(plan_text: &str, autonomy: &str, responses: Value, script: &[&str]) -> String {
+    let definition = definition(plan(plan_text), autonomy);
+    let (mut run, _) = created(&definition);
+    let mut left: HashMap<String, Vec<Value>> = HashMap::new();
+    for (name, list) in responses.as_object().unwrap() {
+        left.insert(name.clone(), list.as_array().unwrap().iter().rev().cloned().collect());
+    }
+    let mut script = script.iter();
+    let mut words = Vec::new();
+    let mut command = Command::Start;
+    loop {
+        let applied = run.apply(command, Timestamp::UNIX_EPOCH).unwrap();
+        words.extend(applied.events.iter().filter_map(word));
+        command = if let Some((_, task)) = run.task_under_way() {
+            let response = left.get_mut(&task.name).and_then(Vec::pop).unwrap_or_else(|| json!({}));
+            match response.as_str() {
+                Some("pause") => Command::Pause { by: "ann".to_owned() },
+                Some("lose") => Command::Lose { start: run.state.starts },
+                _ => finished(&run, &[response]),
+            }
+        } else {
+            let hold = run.state.hold.as_ref().map_or(0, |hold| hold.number);
+            let verdict = |verdict| Command::Answer { hold, verdict, by: "ann".to_owned(), reason: None };
+            match script.next() {
+                None => return words.join(" "),
+                Some(&"y") => verdict(Verdict::Approve),
+                Some(&"n") => verdict(Verdict::Reject),
+                Some(&"resume") => Command::Resume { by: "ann".to_owned() },
+                Some(&"cancel") => Command::Cancel { by: "ann".to_owned(), reason: None },
+                Some(other) => panic!("{other}"),
+            }
+        };
+    }
+}
+
+#[test]
+fn a_run_goes_on_until_it_must_not() {
+    let low = json!({"warnings": [{"text": "w", "severity": "low"}]});
+    let medium = json!({"warnings": [{"text": "w", "severity": "medium"}]});
+    let error = json!({"errors": [{"text": "e", "severity": "high"}]});
+    let default = "{}";
+    let per_step = r#"{"check_in_frequency": "per-step"}"#;
+    let end_only = r#"{"check_in_frequency": "end-only"}"#;
+    let gated = r#"{"require_approval_for": ["b"], "check_in_frequency": "end-only"}"#;
+    let two = r#"{"check_in_frequency": "end-only", "limits": {"max_total_warnings": 2}}"#;
+    let rows: &[(&str, &str, &str, Value, &[&str], &str)] = &[
+        (
+            "clean",
+            "a: x y | b: z",
+            default,
+            json!({}),
+            &[],
+            "a( x#1 y#1 ):success shown:0w0e b( z#1 ):success shown:0w0e completed",
+        ),
+        (
+            "disabled phase",
+            "a: x | -b: y | c: z",
+            default,
+            json!({}),
+            &[],
+            "a( x#1 ):success shown:0w0e b:skipped c( z#1 ):success shown:0w0e completed",
+        ),
+        (
+            "a finding is asked about at the phase's end",
+            "a: x | b: z",
+            default,
+            json!({"x": [low]}),
+            &["y"],
+            "a( x#1 ):warning check_in?1 yes b( z#1 ):success shown:0w0e completed_with_warnings",
+        ),
+        (
+            "no is a pause, and asked again",
+            "a: x | b: z",
+            default,
+            json!({"x": [low]}),
+            &["n", "resume", "y"],
+            "a( x#1 ):warning check_in?1 no paused resumed check_in?2 yes b( z#1 ):success shown:0w0e completed_with_warnings",
+        ),
+        (
+            "per-step asks where there are findings",
+            "a: x y z",
+            per_step,
+            json!({"y": [low]}),
+            &["y"],
+            "a( x#1 shown:0w0e y#1 check_in?1 yes z#1 shown:0w0e ):warning completed_with_warnings",
+        ),
+        (
+            "end-only",
+            "a: x | b: y",
+            end_only,
+            json!({"x": [low]}),
+            &["y"],
+            "a( x#1 ):warning b( y#1 ):success check_in?1 yes completed_with_warnings",
+        ),
+        (
+            "over tolerance stops, and the step is made again",
+            "a: x y",
+            default,
+            json!({"x": [medium]}),
+            &["resume"],
+            "a( x#1 failed by tolerance.warning resumed x#2 y#1 ):warning check_in?1",
+        ),
+        (
+            "a limit stops, and the step is done",
+            "a: x y z",
+            two,
+            json!({"x": [low], "y": [low]}),
+            &["resume", "y"],
+            "a( x#1 y#1 failed by limit.warnings resumed z#1 ):warning check_in?1 yes completed_with_warnings",
+        ),
+        (
+            "errors in evaluate go back to build",
+            "build: x | evaluate: t",
+            end_only,
+            json!({"t": [error]}),
+            &["y"],
+            "build( x#1 ):success evaluate( t#1 back-to-build:1 build( x#2 ):success evaluate( t#2 ):warning check_in?1 yes completed_with_warnings",
+        ),
+        (
+            "retries end",
+            "build: x | evaluate: t",
+            end_only,
+            json!({"t": [error, error, error]}),
+            &[],
+            "build( x#1 ):success evaluate( t#1 back-to-build:1 build( x#2 ):success evaluate( t#2 back-to-build:2 build( x#3 ):success evaluate( t#3 failed by tolerance.error",
+        ),
+        (
+            "no build to go back to",
+            "a: x | evaluate: t",
+            end_only,
+            json!({"t": [error]}),
+            &[],
+            "a( x#1 ):success evaluate( t#1 failed by tolerance.error",
+        ),
+        (
+            "a gate is asked before its phase",
+            "a: x | b: y",
+            gated,
+            json!({}),
+            &["y"],
+            "a( x#1 ):success gate?1 yes b( y#1 ):success shown:0w0e completed",
+        ),
+        (
+            "a gate that said no asks again",
+            "a: x | b: y",
+            gated,
+            json!({}),
+            &["n", "resume", "n", "resume", "y"],
+            "a( x#1 ):success gate?1 no paused resumed gate?2 no paused resumed gate?3 yes b( y#1 ):success shown:0w0e completed",
+        ),
+        (
+            "several attempts",
+            "a: x",
+            end_only,
+            json!({"x": [{"attempts": [error, low]}]}),
+            &["y"],
+            "a( ~x#1 x#2 ):warning check_in?1 yes completed_with_warnings",
+        ),
+        (
+            "a hook has one attempt",
+            "a: +h x",
+            end_only,
+            json!({"h": [error]}),
+            &["resume", "y"],
+            "a( h#1 failed by tolerance.error resumed h#1 x#1 ):warning check_in?1 yes completed_with_warnings",
+        ),
+        (
+            "hooks fire no per-step check-in",
+            "a: +h x",
+            per_step,
+            json!({"h": [low]}),
+            &["y"],
+            "a( h#1 x#1 check_in?1 yes ):warning completed_with_warnings",
+        ),
+        (
+            "paused and resumed",
+            "a: x y",
+            end_only,
+            json!({"y": ["pause"]}),
+            &["resume"],
+            "a( x#1 paused paused resumed y#1 ):success shown:0w0e completed",
+        ),
+        (
+            "lost and repeated",
+            "a: x y",
+            end_only,
+            json!({"y": ["lose"]}),
+            &[],
+            "a( x#1 lost y#1 ):success shown:0w0e completed",
+        ),
+        (
+            "cancelled while held",
+            "a: x",
+            default,
+            json!({"x": [low]}),
+            &["cancel"],
+            "a( x#1 ):warning check_in?1 cancelled",
+        ),
+        ("nothing to do", "-a: x", default, json!({}), &[], "a:skipped completed"),
+    ];
+    for (name, plan, autonomy, responses, script, expected) in rows {
+        assert_eq!(drive(plan, autonomy, responses.clone(), script), *expected, "{name}");
+    }
+}
+
+#[test]
+fn the_end_has_a_report_in_numbers() {
+    let definition = definition(plan("a: x y | b: z"), r#"{"check_in_frequency": "end-only"}"#);
+    let (mut run, _) = created(&definition);
+    run.apply(Command::Start, Timestamp::UNIX_EPOCH).unwrap();
+    let low = json!({"warnings": [{"text": "w", "severity": "low"}]});
+    run.apply(finished(&run, &[low]), Timestamp::UNIX_EPOCH).unwrap();
+    let failed = json!({"errors": [{"text": "e", "severity": "low"}]});
+    let applied = run.apply(finished(&run, &[failed]), Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(applied.effects, [Effect::Summarise]);
+    assert_eq!(run.state.status, RunStatus::Failed);
+    assert_eq!(run.state.stopped.as_ref().unwrap().reason, "Error exceeds tolerance: e");
+    let a = &run.state.phases[0];
+    assert_eq!((a.status, a.steps_done, a.warnings, a.errors), (PhaseStatus::Failure, 1, 1, 1));
+    assert_eq!(run.state.phases[1].status, PhaseStatus::NotRun);
+}
+
+#[test]
+fn stale_commands_change_nothing() {
+    let definition = definition(plan("a: x"), r#"{"check_in_frequency": "per-step", "ask": "always"}"#);
+    let (mut run, _) = created(&definition);
+    let answer = |hold, verdict| Command::Answer { hold, verdict, by: "ann".into(), reason: None };
+    let refused = |run: &mut Run, command: Command| {
+        let before = run.clone();
+        let refusal = run.apply(command, Timestamp::UNIX_EPOCH).unwrap_err().to_string();
+        assert_eq!(*run, before);
+        refusal
+    };
+    assert_eq!(refused(&mut run, Command::Resume { by: "a".into() }), "run `r` is created: it cannot resume");
+    run.apply(Command::Start, Timestamp::UNIX_EPOCH).unwrap();
+    let done = finished(&run, &[json!({})]);
+    assert_eq!(refused(&mut run, Command::Lose { start: 7 }), "run `r` has no attempt 7 under way");
+    let Command::Finish(silent) = done.clone() else { panic!() };
+    let silent = Command::Finish(Finished { responses: Vec::new(), ..silent });
+    assert_eq!(refused(&mut run, silent), "an attempt ends with at least one response");
+    run.apply(done.clone(), Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(refused(&mut run, done), "run `r` is held: it cannot finish");
+    assert_eq!(
+        refused(&mut run, answer(2, Verdict::Approve)),
+        "run `r` does not wait for an answer to its question 2"
+    );
+    assert_eq!(
+        refused(&mut run, answer(1, Verdict::RequestChanges)),
+        "a check_in is approved or rejected; there is nothing to change in it"
+    );
+    run.apply(answer(1, Verdict::Approve), Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(run.state.status, RunStatus::Completed);
+    assert_eq!(
+        refused(&mut run, Command::Resume { by: "a".into() }),
+        "run `r` is completed: it cannot resume"
+    );
+}
