@@ -10,6 +10,8 @@ use crate::deliverable::Digest;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     pub id: CheckpointId,
+    /// The run that waits at it.
+    pub run: Option<String>,
     pub worker: String,
     pub phase: String,
     /// The type the worker gave it, such as `deliverable`.
@@ -208,6 +210,7 @@ mod tests {
     fn checkpoint(status: CheckpointStatus) -> Checkpoint {
         Checkpoint {
             id: CheckpointId::new("c1").unwrap(),
+            run: None,
             worker: "w".into(),
             phase: "p".into(),
             kind: "deliverable".into(),

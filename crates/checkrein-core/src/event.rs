@@ -8,12 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
 use crate::deliverable::Digest;
+use crate::run::RunEvent;
 
 /// What happened to one stream, without the envelope (which stream, when, at which position).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     CheckpointCreated {
+        /// The run that waits at it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<String>,
         worker: String,
         phase: String,
         #[serde(rename = "type")]
@@ -32,6 +36,8 @@ pub enum Event {
         by: Option<String>,
         digest: Digest,
     },
+    #[serde(untagged)]
+    Run(RunEvent),
 }
 
 const fn first_round() -> u32 {
@@ -41,6 +47,7 @@ const fn first_round() -> u32 {
 impl Event {
     pub fn created(checkpoint: &Checkpoint) -> Event {
         Event::CheckpointCreated {
+            run: checkpoint.run.clone(),
             worker: checkpoint.worker.clone(),
             phase: checkpoint.phase.clone(),
             kind: checkpoint.kind.clone(),
@@ -70,11 +77,12 @@ pub fn fold_checkpoint(
 ) -> Option<Checkpoint> {
     use CheckpointStatus::{NotRequired, Pending};
     match (event, so_far) {
-        (Event::CheckpointCreated { worker, phase, kind, digest, round, status }, None)
+        (Event::CheckpointCreated { run, worker, phase, kind, digest, round, status }, None)
             if matches!(status, Pending | NotRequired) =>
         {
             Some(Checkpoint {
                 id: id.clone(),
+                run: run.clone(),
                 worker: worker.clone(),
                 phase: phase.clone(),
                 kind: kind.clone(),
@@ -113,6 +121,7 @@ mod tests {
     fn only_histories_that_can_have_happened_fold() {
         use CheckpointStatus::*;
         let created = |status| Event::CheckpointCreated {
+            run: None,
             worker: "w".into(),
             phase: "p".into(),
             kind: "deliverable".into(),

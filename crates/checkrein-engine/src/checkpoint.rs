@@ -76,6 +76,7 @@ impl Engine {
         let now = self.now();
         let held = Checkpoint {
             id,
+            run: None,
             worker: new.worker,
             phase: new.phase,
             kind: new.kind,

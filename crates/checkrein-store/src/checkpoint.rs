@@ -5,7 +5,7 @@ use checkrein_core::deliverable::Digest;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::{Commit, CommitError, StoreError, Version};
+use crate::{Commit, CommitError, StoreError, Version, content, event};
 
 /// A checkpoint and the version it was loaded at.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,7 @@ pub struct CheckpointFilter {
     pub worker: Option<String>,
     pub phase: Option<String>,
     pub kind: Option<String>,
+    pub run: Option<String>,
 }
 
 /// Part of a list, and where the next part begins.
@@ -34,7 +35,17 @@ pub struct Page<T> {
 }
 
 const COLUMNS: &str = "number, id, version, worker, phase, type, status, round, digest, created_ms, resolved_ms, \
-                       reason, resolved_by";
+                       reason, resolved_by, run";
+
+/// Everything of a commit.
+pub(crate) fn commit(connection: &Connection, commit: &Commit, bodies: &[String]) -> Result<(), CommitError> {
+    put(connection, commit)?;
+    event::append(connection, commit.checkpoint.id.as_str(), commit.expected, commit.at, bodies)?;
+    if let Some(new) = &commit.content {
+        content::put(connection, new)?;
+    }
+    Ok(())
+}
 
 /// Writes the state of a commit, if the stream is at the version it was decided on.
 pub(crate) fn put(connection: &Connection, commit: &Commit) -> Result<(), CommitError> {
@@ -50,8 +61,8 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
         connection
             .prepare_cached(
                 "INSERT INTO checkpoints (id, version, worker, phase, type, status, round, digest, created_ms,
-                                          resolved_ms, reason, resolved_by)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING",
+                                          resolved_ms, reason, resolved_by, run)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING",
             )?
             .execute(params![
                 c.id.as_str(),
@@ -66,6 +77,7 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
                 resolved_ms,
                 c.reason,
                 c.resolved_by,
+                c.run,
             ])?
     } else {
         connection
@@ -108,12 +120,12 @@ pub(crate) fn list(
     let mut select = connection.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM checkpoints
          WHERE number > ?1 {status} AND (?2 IS NULL OR worker = ?2) AND (?3 IS NULL OR phase = ?3)
-           AND (?4 IS NULL OR type = ?4)
-         ORDER BY number LIMIT ?5"
+           AND (?4 IS NULL OR type = ?4) AND (?5 IS NULL OR run = ?5)
+         ORDER BY number LIMIT ?6"
     ))?;
     let wanted = i64::try_from(limit).unwrap_or(i64::MAX - 1);
     let rows = select.query_map(
-        params![after, filter.worker, filter.phase, filter.kind, wanted.saturating_add(1)],
+        params![after, filter.worker, filter.phase, filter.kind, filter.run, wanted.saturating_add(1)],
         |row| Ok(read(row)),
     )?;
     let mut items: Vec<StoredCheckpoint> = Vec::new();
@@ -127,7 +139,11 @@ pub(crate) fn list(
 }
 
 pub(crate) fn clear(connection: &Connection) -> Result<(), StoreError> {
-    connection.execute_batch("DELETE FROM checkpoints; DELETE FROM events; DELETE FROM contents;")?;
+    connection.execute_batch(
+        "DELETE FROM events WHERE stream IN (SELECT id FROM checkpoints);
+         DELETE FROM contents WHERE digest NOT IN (SELECT definition FROM runs);
+         DELETE FROM checkpoints;",
+    )?;
     Ok(())
 }
 
@@ -152,6 +168,7 @@ fn read(row: &Row<'_>) -> Result<StoredCheckpoint, StoreError> {
             resolved_at: row.get::<_, Option<i64>>(10)?.map(time).transpose()?,
             reason: row.get(11)?,
             resolved_by: row.get(12)?,
+            run: row.get(13)?,
         },
     })
 }

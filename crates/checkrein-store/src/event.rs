@@ -4,7 +4,7 @@ use checkrein_core::event::Event;
 use jiff::Timestamp;
 use rusqlite::{Connection, Rows, params};
 
-use crate::{Commit, StoreError};
+use crate::{Commit, StoreError, Version};
 
 /// A place in the log. Positions follow commit order: a reader that goes on after one misses nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,13 +26,18 @@ pub(crate) fn bodies(commit: &Commit) -> Result<Vec<String>, StoreError> {
     written.map_err(|error| StoreError::Other { reason: error.to_string() })
 }
 
-/// Appends the events of a commit behind its expected version.
-pub(crate) fn append(connection: &Connection, commit: &Commit, bodies: &[String]) -> Result<(), StoreError> {
+/// Appends events to a stream, behind the version it is expected at.
+pub(crate) fn append(
+    connection: &Connection,
+    stream: &str,
+    expected: Version,
+    at: Timestamp,
+    bodies: &[String],
+) -> Result<(), StoreError> {
     let mut insert =
         connection.prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, ?2, ?3, ?4)")?;
-    let stream = commit.checkpoint.id.as_str();
-    for (seq, body) in (commit.expected.0 + 1..).zip(bodies) {
-        insert.execute(params![stream, seq.cast_signed(), commit.at.as_millisecond(), body])?;
+    for (seq, body) in (expected.0 + 1..).zip(bodies) {
+        insert.execute(params![stream, seq.cast_signed(), at.as_millisecond(), body])?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ mod error;
 mod event;
 mod file_system;
 mod principal;
+mod run;
 mod sqlite;
 mod transfer;
 
@@ -17,6 +18,7 @@ pub use error::{CommitError, StoreError};
 pub use event::{Position, StoredEvent};
 pub use file_system::FileSystem;
 pub use principal::TokenRow;
+pub use run::{RunCommit, RunFilter, RunRow, StoredRun};
 pub use sqlite::{Checked, Imported, Restored, Stats, Store, Swept, Vacuumed, restore};
 pub use transfer::TransferError;
 

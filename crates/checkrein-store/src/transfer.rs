@@ -9,10 +9,11 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
 use checkrein_core::deliverable::{Digest, Encoding};
 use checkrein_core::event::Event;
+use checkrein_core::run::{RunId, State};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::StoreError;
+use crate::{StoreError, StoredRun};
 
 pub(crate) const FORMAT: u32 = 1;
 
@@ -26,6 +27,8 @@ pub(crate) enum Line<'l> {
         events: u64,
         checkpoints: u64,
         contents: u64,
+        #[serde(default)]
+        runs: u64,
     },
     Event {
         stream: String,
@@ -35,6 +38,8 @@ pub(crate) enum Line<'l> {
     },
     Checkpoint {
         id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<String>,
         worker: String,
         phase: String,
         #[serde(rename = "type")]
@@ -46,6 +51,19 @@ pub(crate) enum Line<'l> {
         resolved_at: Option<Timestamp>,
         reason: Option<String>,
         resolved_by: Option<String>,
+    },
+    Run {
+        id: RunId,
+        workflow: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        work_id: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rerun_of: Option<String>,
+        definition: Digest,
+        updated_at: Timestamp,
+        state: Box<State>,
     },
     Content {
         digest: Digest,
@@ -59,7 +77,7 @@ pub(crate) enum Line<'l> {
 pub enum TransferError {
     #[error("line {line} cannot be imported: {reason}; nothing was changed")]
     BadLine { line: u64, reason: String },
-    #[error("checkpoint `{id}` is here with another history than in line {line}; nothing was changed")]
+    #[error("`{id}` is here with another history than in line {line}; nothing was changed")]
     Conflict { id: String, line: u64 },
     #[error("the export cannot be read: {0}; nothing was changed")]
     Read(String),
@@ -82,6 +100,7 @@ impl Line<'_> {
     pub fn checkpoint(c: Checkpoint) -> Line<'static> {
         Line::Checkpoint {
             id: c.id.as_str().to_owned(),
+            run: c.run,
             worker: c.worker,
             phase: c.phase,
             kind: c.kind,
@@ -99,6 +118,7 @@ impl Line<'_> {
     pub fn into_checkpoint(self) -> Option<Checkpoint> {
         let Line::Checkpoint {
             id,
+            run,
             worker,
             phase,
             kind,
@@ -116,6 +136,7 @@ impl Line<'_> {
         let id = CheckpointId::new(id).ok()?;
         Some(Checkpoint {
             id,
+            run,
             worker,
             phase,
             kind,
@@ -127,6 +148,22 @@ impl Line<'_> {
             reason,
             resolved_by,
         })
+    }
+}
+
+impl Line<'static> {
+    pub fn run(stored: StoredRun) -> Line<'static> {
+        let StoredRun { run, updated_at, .. } = stored;
+        Line::Run {
+            id: run.id,
+            workflow: run.workflow,
+            target: run.target,
+            work_id: run.work_id,
+            rerun_of: run.rerun_of,
+            definition: run.definition,
+            updated_at,
+            state: Box::new(run.state),
+        }
     }
 }
 

@@ -272,6 +272,24 @@ impl Run {
         (run, Applied { events: vec![created], effects: Vec::new() })
     }
 
+    /// The run its events tell of; none where they do not begin with its creation.
+    pub fn told(
+        id: RunId,
+        definition: Arc<Definition>,
+        events: impl IntoIterator<Item = (RunEvent, Timestamp)>,
+    ) -> Option<Run> {
+        let mut events = events.into_iter();
+        let (created, at) = events.next()?;
+        if !matches!(created, RunEvent::RunCreated { .. }) {
+            return None;
+        }
+        let (mut run, _) = Run::create(id, definition, created, at);
+        for (event, at) in events {
+            run.fold(&event, at);
+        }
+        Some(run)
+    }
+
     /// Lets a command happen, or refuses it and changes nothing.
     pub fn apply(&mut self, command: Command, now: Timestamp) -> Result<Applied, Refusal> {
         let kind = command.kind();

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rusqlite::Connection;
 
 use super::{Store, at_one_moment};
-use crate::{StoreError, checkpoint};
+use crate::{StoreError, checkpoint, run};
 
 /// What was looked at, and what is wrong with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,7 @@ pub struct Checked {
     pub checkpoints: u64,
     pub events: u64,
     pub contents: u64,
+    pub runs: u64,
     /// How many there are in all; not every one is described.
     pub problems_total: u64,
     pub problems: Vec<String>,
@@ -33,7 +34,7 @@ impl Store {
 
 pub(super) fn examine(connection: &Connection) -> Checked {
     let mut checked = Checked::default();
-    for part in [file, checkpoints, answers, contents] {
+    for part in [file, checkpoints, answers, runs, contents] {
         if let Err(error) = part(connection, &mut checked) {
             checked.problem(error.to_string());
         }
@@ -57,8 +58,10 @@ pub(super) fn file(connection: &Connection, checked: &mut Checked) -> Result<(),
 
 /// Folding the events of a checkpoint gives the checkpoint.
 fn checkpoints(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError> {
-    let mut select =
-        connection.prepare("SELECT stream, seq, at_ms, body FROM events ORDER BY stream, seq")?;
+    let mut select = connection.prepare(
+        "SELECT stream, seq, at_ms, body FROM events
+                            WHERE stream NOT IN (SELECT id FROM runs) ORDER BY stream, seq",
+    )?;
     let mut rows = select.query([])?;
     let mut current: Option<Stream> = None;
     while let Some(row) = rows.next()? {
@@ -147,6 +150,23 @@ fn answers(connection: &Connection, checked: &mut Checked) -> Result<(), StoreEr
             checked.problem(format!("checkpoint `{}`: {fault}", row.get::<_, String>(0)?));
         }
     }
+    Ok(())
+}
+
+/// Folding the events of a run gives the run.
+fn runs(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError> {
+    let mut select = connection.prepare("SELECT id FROM runs ORDER BY number")?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let id: String = row.get(0)?;
+        checked.runs += 1;
+        if let Some(fault) = run::fault(connection, &id)? {
+            checked.problem(format!("run `{id}`: {fault}"));
+        }
+    }
+    let events = "SELECT count(*) FROM events WHERE stream IN (SELECT id FROM runs)";
+    let events = connection.query_row(events, [], |row| row.get::<_, i64>(0))?;
+    checked.events += events.cast_unsigned();
     Ok(())
 }
 

@@ -9,7 +9,9 @@ use rusqlite::Connection;
 
 use super::{Store, at_one_moment};
 use crate::transfer::{FORMAT, Line, encode};
-use crate::{CheckpointFilter, Position, StoreError, TransferError, checkpoint, content, event};
+use crate::{
+    CheckpointFilter, Position, RunFilter, StoreError, TransferError, checkpoint, content, event, run,
+};
 
 /// So many rows are read at a time.
 const PART: usize = 1000;
@@ -41,6 +43,7 @@ fn write(connection: &Connection, out: &mut dyn Write, at: Timestamp) -> Result<
         events: count("events")?,
         checkpoints: count("checkpoints")?,
         contents: count("contents")?,
+        runs: count("runs")?,
     })?;
 
     let mut position = Position::default();
@@ -64,6 +67,18 @@ fn write(connection: &Connection, out: &mut dyn Write, at: Timestamp) -> Result<
         after = page.next;
         for stored in page.items {
             line(&Line::checkpoint(stored.checkpoint))?;
+        }
+    }
+
+    let mut before = None;
+    loop {
+        let page = run::list(connection, &RunFilter::default(), before, PART)?;
+        before = page.next;
+        for stored in page.items {
+            line(&Line::run(stored))?;
+        }
+        if before.is_none() {
+            break;
         }
     }
 

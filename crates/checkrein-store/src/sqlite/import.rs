@@ -6,12 +6,15 @@ use std::io::{BufRead, Read};
 use checkrein_core::checkpoint::Checkpoint;
 use checkrein_core::deliverable::{Content, Digest};
 use checkrein_core::event::{Event, fold_checkpoint};
+use checkrein_core::run::RunId;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Store;
 use crate::transfer::{FORMAT, Line, decode};
-use crate::{Commit, CommitError, StoreError, TransferError, Version, checkpoint, content, event};
+use crate::{
+    Commit, CommitError, RunRow, StoreError, TransferError, Version, checkpoint, content, event, run,
+};
 
 /// What an import added, and what was there before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +22,8 @@ pub struct Imported {
     pub checkpoints: u64,
     pub events: u64,
     pub contents: u64,
-    /// Checkpoints that were there already, the same or further on.
+    pub runs: u64,
+    /// Checkpoints and runs that were there already, the same or further on.
     pub known: u64,
 }
 
@@ -41,8 +45,10 @@ struct Import<'c> {
     new: HashMap<String, u64>,
     /// The checkpoints that were added, and what they are about.
     added: Vec<(String, Digest)>,
+    /// The runs that were added.
+    added_runs: Vec<RunId>,
     /// How many lines of each kind were announced, less those that came.
-    missing: [i64; 3],
+    missing: [i64; 4],
     line: u64,
 }
 
@@ -53,7 +59,8 @@ impl<'c> Import<'c> {
             imported: Imported::default(),
             new: HashMap::new(),
             added: Vec::new(),
-            missing: [0; 3],
+            added_runs: Vec::new(),
+            missing: [0; 4],
             line: 0,
         }
     }
@@ -78,13 +85,15 @@ impl<'c> Import<'c> {
                 _ => self.bad(error),
             })?;
             match line {
-                Line::Header { checkrein_export, events, checkpoints, contents, .. } if self.line == 1 => {
+                Line::Header { checkrein_export, events, checkpoints, contents, runs, .. }
+                    if self.line == 1 =>
+                {
                     if checkrein_export != FORMAT {
                         return Err(self.bad(format!(
                             "format {checkrein_export} is not known, only {FORMAT}; use a newer Checkrein"
                         )));
                     }
-                    self.missing = [events, checkpoints, contents].map(u64::cast_signed);
+                    self.missing = [events, checkpoints, contents, runs].map(u64::cast_signed);
                 }
                 _ if self.line == 1 => return Err(self.bad("it is not the header of an export")),
                 Line::Header { .. } => return Err(self.bad("there is a header already")),
@@ -93,6 +102,10 @@ impl<'c> Import<'c> {
                     let bytes = decode(&base64).filter(|bytes| Digest::of(bytes) == digest);
                     let bytes = bytes.ok_or_else(|| self.bad("its content is not what its digest says"))?;
                     self.content(&Content { digest, encoding, bytes })?;
+                }
+                Line::Run { id, workflow, target, work_id, rerun_of, definition, updated_at, state } => {
+                    let run = RunRow { id, workflow, target, work_id, rerun_of, definition, state: *state };
+                    self.run(run, updated_at)?;
                 }
                 row @ Line::Checkpoint { .. } => {
                     let row = row.into_checkpoint().ok_or_else(|| self.bad("its id cannot be one"))?;
@@ -177,6 +190,32 @@ impl<'c> Import<'c> {
         Ok(())
     }
 
+    /// Whether it is what its events say is known when its definition is there.
+    fn run(&mut self, run: RunRow, updated_at: Timestamp) -> Result<(), TransferError> {
+        self.count(3)?;
+        let id = run.id.clone();
+        let Some(events) = self.new.remove(id.as_str()) else {
+            return match run::get(self.connection, id.as_str())? {
+                Some(here) if here.run.definition == run.definition => {
+                    self.imported.known += 1;
+                    Ok(())
+                }
+                Some(_) => Err(TransferError::Conflict { id: id.to_string(), line: self.line }),
+                None => Err(self.bad(format!("no event before it made `{id}`"))),
+            };
+        };
+        if run.state.version != events {
+            return Err(self.bad(format!("`{id}` is not what its events say")));
+        }
+        run::put(self.connection, &run, Version(0), updated_at).map_err(|error| match error {
+            CommitError::Conflict => TransferError::Conflict { id: id.to_string(), line: self.line },
+            CommitError::Store(error) => TransferError::Store(error),
+        })?;
+        self.added_runs.push(id);
+        self.imported.runs += 1;
+        Ok(())
+    }
+
     fn content(&mut self, new: &Content) -> Result<(), TransferError> {
         self.count(2)?;
         self.imported.contents += u64::from(content::put(self.connection, new)?);
@@ -189,7 +228,7 @@ impl<'c> Import<'c> {
         if self.line == 1 {
             return Err(self.bad("the export is empty"));
         }
-        if self.missing != [0; 3] {
+        if self.missing != [0; 4] {
             return Err(self.bad("the export ends too early"));
         }
         if let Some(id) = self.new.keys().next() {
@@ -204,14 +243,19 @@ impl<'c> Import<'c> {
                 return Err(self.bad(format!("the content of `{id}` is missing")));
             }
         }
+        for id in &self.added_runs {
+            if let Some(fault) = run::fault(self.connection, id.as_str())? {
+                return Err(self.bad(format!("run `{id}`: {fault}")));
+            }
+        }
         Ok(self.imported)
     }
 
     fn is_here(&self, id: &str) -> Result<bool, StoreError> {
-        Ok(checkpoint::get(self.connection, id)?.is_some())
+        Ok(checkpoint::get(self.connection, id)?.is_some() || run::get(self.connection, id)?.is_some())
     }
 
-    /// Counts a line of a kind: events, checkpoints, contents.
+    /// Counts a line of a kind: events, checkpoints, contents, runs.
     fn count(&mut self, kind: usize) -> Result<(), TransferError> {
         if let Some(missing) = self.missing.get_mut(kind) {
             *missing -= 1;

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use checkrein_core::checkpoint::CheckpointId;
 use checkrein_core::deliverable::{Content, Digest};
+use checkrein_core::run::RunId;
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::watch as notice;
@@ -32,8 +33,8 @@ use self::watch::Watcher;
 use self::writer::Writer;
 use crate::file_system::FileSystem;
 use crate::{
-    CheckpointFilter, Commit, CommitError, Page, Position, StoreError, StoredCheckpoint, StoredEvent,
-    TokenRow, checkpoint, content, event, principal,
+    CheckpointFilter, Commit, CommitError, Page, Position, RunCommit, RunFilter, StoreError,
+    StoredCheckpoint, StoredEvent, StoredRun, TokenRow, Version, checkpoint, content, event, principal, run,
 };
 
 /// What Checkrein remembers. Cheap to clone; all clones share one writer.
@@ -92,15 +93,45 @@ impl Store {
     /// Makes a change durable, if its stream is still at the version it was decided on.
     pub async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
         let bodies = event::bodies(&commit)?;
-        let work = move |connection: &Connection| {
-            checkpoint::put(connection, &commit)?;
-            event::append(connection, &commit, &bodies)?;
-            if let Some(new) = &commit.content {
-                content::put(connection, new)?;
-            }
-            Ok(())
-        };
+        let work = move |connection: &Connection| checkpoint::commit(connection, &commit, &bodies);
         self.inner.writer.run(work).await
+    }
+
+    /// The same for a run.
+    pub async fn commit_run(&self, commit: RunCommit) -> Result<(), CommitError> {
+        let bodies = run::bodies(&commit)?;
+        let of_checkpoint = commit.checkpoint.as_ref().map(event::bodies).transpose()?.unwrap_or_default();
+        let work = move |connection: &Connection| run::commit(connection, &commit, &bodies, &of_checkpoint);
+        self.inner.writer.run(work).await
+    }
+
+    pub async fn run(&self, id: &str) -> Result<Option<StoredRun>, StoreError> {
+        self.read(|connection| run::get(connection, id))
+    }
+
+    /// How often a run was changed; 0 where there is none.
+    pub async fn run_version(&self, id: &str) -> Result<Version, StoreError> {
+        self.read(|connection| run::version(connection, id))
+    }
+
+    /// The newest runs whose id begins or ends with a text, two at most.
+    pub async fn runs_named(&self, text: &str) -> Result<Vec<RunId>, StoreError> {
+        self.read(|connection| run::named(connection, text))
+    }
+
+    /// The newest first, before the run numbered `before`.
+    pub async fn runs(
+        &self,
+        filter: &RunFilter,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Page<StoredRun>, StoreError> {
+        self.read(|connection| run::list(connection, filter, before, limit))
+    }
+
+    /// Every event of one stream, oldest first.
+    pub async fn history(&self, stream: &str) -> Result<Vec<StoredEvent>, StoreError> {
+        self.read(|connection| event::of_stream(connection, stream))
     }
 
     pub async fn checkpoint(&self, id: &CheckpointId) -> Result<Option<StoredCheckpoint>, StoreError> {

@@ -53,7 +53,8 @@ impl Store {
                 one(&format!(
                     "SELECT {what} FROM contents
                      WHERE digest IN (SELECT digest FROM checkpoints WHERE {DECIDED_BEFORE})
-                       AND digest NOT IN (SELECT digest FROM checkpoints WHERE NOT ({DECIDED_BEFORE}))"
+                       AND digest NOT IN (SELECT digest FROM checkpoints WHERE NOT ({DECIDED_BEFORE}))
+                       AND digest NOT IN (SELECT definition FROM runs)"
                 ))
             };
             Ok(Swept {
@@ -91,7 +92,8 @@ fn remove_some(
         };
         swept.checkpoints += removed("DELETE FROM checkpoints WHERE number = ?1", number)?;
         swept.events += removed("DELETE FROM events WHERE stream = ?1", id)?;
-        let lonely = "digest = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE digest = ?1)";
+        let lonely = "digest = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE digest = ?1)
+                      AND NOT EXISTS (SELECT 1 FROM runs WHERE definition = ?1)";
         swept.content_bytes += connection
             .prepare_cached(&format!("SELECT coalesce(sum(length(bytes)), 0) FROM contents WHERE {lonely}"))?
             .query_row([digest], |row| row.get::<_, i64>(0))?;
@@ -118,6 +120,7 @@ mod tests {
         let content = Deliverable::Text(text.to_owned()).content().unwrap();
         let pending = Checkpoint {
             id: CheckpointId::new(id).unwrap(),
+            run: None,
             worker: "w".into(),
             phase: String::new(),
             kind: "deliverable".into(),

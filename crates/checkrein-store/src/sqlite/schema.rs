@@ -54,6 +54,27 @@ const VERSIONS: &[&str] = &[
         expires_ms INTEGER,
         revoked_ms INTEGER
     ) STRICT;",
+    // 2: runs, and the checkpoints they wait at
+    "CREATE TABLE runs (
+        number     INTEGER PRIMARY KEY AUTOINCREMENT,
+        id         TEXT NOT NULL UNIQUE,
+        version    INTEGER NOT NULL,
+        workflow   TEXT NOT NULL,
+        target     TEXT,
+        work_id    TEXT,
+        rerun_of   TEXT,
+        definition BLOB NOT NULL,
+        status     TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL,
+        state      TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX runs_of_definition ON runs (definition);
+    CREATE INDEX runs_unfinished ON runs (status, number)
+        WHERE status NOT IN ('completed', 'completed_with_warnings', 'cancelled');
+
+    ALTER TABLE checkpoints ADD COLUMN run TEXT;
+    CREATE INDEX checkpoints_of_run ON checkpoints (run, number) WHERE run IS NOT NULL;",
 ];
 
 pub(super) fn known_version() -> i64 {

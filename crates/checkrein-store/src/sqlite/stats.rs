@@ -28,6 +28,9 @@ pub struct Stats {
     pub contents: i64,
     pub content_bytes: i64,
     pub tokens: i64,
+    pub runs: i64,
+    /// Neither over nor failed.
+    pub unfinished_runs: i64,
 }
 
 impl Store {
@@ -71,6 +74,10 @@ impl Store {
                     contents: count("SELECT count(*) FROM contents")?,
                     content_bytes: count("SELECT coalesce(sum(length(bytes)), 0) FROM contents")?,
                     tokens: count("SELECT count(*) FROM tokens")?,
+                    runs: count("SELECT count(*) FROM runs")?,
+                    unfinished_runs: count(
+                        "SELECT count(*) FROM runs WHERE status IN ('created', 'running', 'held', 'paused')",
+                    )?,
                 })
             })
         })

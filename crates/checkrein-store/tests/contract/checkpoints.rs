@@ -139,7 +139,13 @@ pub async fn a_list_is_in_creation_order_and_filtered(open: Open<'_>) {
         (None, "nobody", "", "", ""),
         (None, "' OR 1=1 --", "", "", ""),
     ] {
-        let filter = CheckpointFilter { status, worker: some(worker), phase: some(phase), kind: some(kind) };
+        let filter = CheckpointFilter {
+            status,
+            worker: some(worker),
+            phase: some(phase),
+            kind: some(kind),
+            run: None,
+        };
         let page = store.checkpoints(&filter, 0, 100).await.unwrap();
         let names: Vec<&str> = page.items.iter().map(|item| item.checkpoint.id.as_str()).collect();
         assert_eq!((names.join(" ").as_str(), page.next), (expected, None), "{filter:?}");

@@ -14,6 +14,7 @@ mod checkpoints;
 mod content;
 mod events;
 mod history;
+mod runs;
 mod tokens;
 
 use checkrein_core::checkpoint::{
@@ -71,6 +72,12 @@ macro_rules! every_case {
                 changes::no_commit_after_the_first_look_goes_unmarked,
                 changes::nothing_is_marked_when_nothing_happens,
                 history::the_fold_of_events_is_the_row,
+                runs::a_run_that_is_committed_is_read_again,
+                runs::an_older_version_of_a_run_is_a_conflict,
+                runs::a_run_and_its_checkpoint_come_together_or_not_at_all,
+                runs::a_list_has_the_newest_first,
+                runs::an_id_is_found_by_its_beginning_or_end,
+                runs::runs_are_moved_with_everything_that_belongs_to_them,
             ]
         );
     };
@@ -105,6 +112,7 @@ fn text(text: &str) -> Content {
 fn pending(name: &str) -> Checkpoint {
     Checkpoint {
         id: id(name),
+        run: None,
         worker: "writer".to_owned(),
         phase: "draft".to_owned(),
         kind: "deliverable".to_owned(),

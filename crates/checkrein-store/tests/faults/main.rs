@@ -268,6 +268,7 @@ fn creation(name: &str) -> Commit {
     let content = content(name);
     let checkpoint = Checkpoint {
         id: CheckpointId::new(name).unwrap(),
+        run: None,
         worker: "writer".to_owned(),
         phase: "draft".to_owned(),
         kind: "deliverable".to_owned(),

@@ -98,6 +98,7 @@ const fn kind(event: &Event) -> usize {
     match event {
         Event::CheckpointCreated { .. } => 0,
         Event::CheckpointResolved { .. } => 1,
+        Event::Run(_) => 2,
     }
 }
 
@@ -218,6 +219,7 @@ fn creation(name: &str, status: CheckpointStatus) -> Commit {
     let content = deliverable(name).content().unwrap();
     let checkpoint = Checkpoint {
         id: CheckpointId::new(name).unwrap(),
+        run: None,
         worker: "writer".to_owned(),
         phase: "draft".to_owned(),
         kind: "deliverable".to_owned(),

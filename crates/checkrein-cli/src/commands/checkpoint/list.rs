@@ -20,6 +20,9 @@ pub struct Args {
     /// Only of this type
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
+    /// Only those this run waits at, or waited
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
     /// How many at most
     #[arg(long, default_value_t = 100)]
     limit: usize,
@@ -48,6 +51,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         worker: args.worker.clone(),
         phase: args.phase.clone(),
         kind: args.kind.clone(),
+        run: args.run.clone(),
     };
     let page = session.wait(session.engine.checkpoints(&who, &filter, args.after, args.limit))?;
     if args.json {

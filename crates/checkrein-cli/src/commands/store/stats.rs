@@ -28,6 +28,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             "oldest_pending": stats.oldest_pending, "events": stats.events, "event_bytes": stats.event_bytes,
             "newest_event": stats.newest_event, "contents": stats.contents,
             "content_bytes": stats.content_bytes, "tokens": stats.tokens,
+            "runs": stats.runs, "unfinished_runs": stats.unfinished_runs,
         }));
     }
     let held = |count: i64, bytes: i64| format!("{count} ({})", size(bytes.max(0).cast_unsigned()));
@@ -43,6 +44,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if let Some(oldest) = stats.oldest_pending {
         row("oldest pending", oldest.to_string());
     }
+    row("runs", format!("{}, {} unfinished", stats.runs, stats.unfinished_runs));
     row("events", held(stats.events, stats.event_bytes));
     row("contents", held(stats.contents, stats.content_bytes));
     row("tokens", stats.tokens.to_string());

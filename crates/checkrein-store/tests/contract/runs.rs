@@ -1,0 +1,161 @@
+use std::sync::Arc;
+
+use checkrein_core::checkpoint::Checkpoint;
+use checkrein_core::deliverable::{Content, Deliverable};
+use checkrein_core::plan::Plan;
+use checkrein_core::policy::{Policy, Scope};
+use checkrein_core::run::{Command, Definition, Run, RunEvent, RunId, RunStatus};
+use checkrein_store::{CommitError, RunCommit, RunFilter, RunRow, Store, Version};
+
+use crate::{Open, creation, pending, time};
+
+fn definition() -> (Arc<Definition>, Content) {
+    let plan =
+        Plan { workflow: "w".into(), ..serde_json::from_str(r#"{"workflow": "", "phases": []}"#).unwrap() };
+    let definition = Definition {
+        plan,
+        policy: Policy::builtin(Scope::Workflow),
+        target: Some("main".into()),
+        work_id: None,
+        values: Default::default(),
+        directory: "/".into(),
+        only: Vec::new(),
+    };
+    let content = Deliverable::Json(serde_json::to_value(&definition).unwrap()).content().unwrap();
+    (Arc::new(definition), content)
+}
+
+fn commit(run: &Run, expected: u64, events: Vec<RunEvent>, at_ms: i64) -> RunCommit {
+    let content = definition().1;
+    RunCommit {
+        expected: Version(expected),
+        run: RunRow {
+            id: run.id.clone(),
+            workflow: "w".into(),
+            target: Some("main".into()),
+            work_id: None,
+            rerun_of: None,
+            definition: content.digest,
+            state: run.state.clone(),
+        },
+        events,
+        at: time(at_ms),
+        definition: (expected == 0).then_some(content),
+        checkpoint: None,
+    }
+}
+
+async fn create(store: &Store, id: &str) -> Run {
+    let (definition, content) = definition();
+    let event = RunEvent::RunCreated {
+        workflow: "w".into(),
+        target: Some("main".into()),
+        work_id: None,
+        definition: content.digest,
+        rerun_of: None,
+        by: "ann".into(),
+    };
+    let (run, applied) = Run::create(RunId::new(id), definition, event, time(5));
+    store.commit_run(commit(&run, 0, applied.events, 5)).await.unwrap();
+    run
+}
+
+pub async fn a_run_that_is_committed_is_read_again(open: Open<'_>) {
+    let store = open();
+    let mut run = create(&store, "r1").await;
+    let applied = run.apply(Command::Start, time(6)).unwrap();
+    let expected = run.state.version - applied.events.len() as u64;
+    store.commit_run(commit(&run, expected, applied.events.clone(), 6)).await.unwrap();
+    let read = open().run("r1").await.unwrap().unwrap();
+    assert_eq!(read.run.state, run.state);
+    assert_eq!((read.run.state.status, read.updated_at), (RunStatus::Completed, time(6)));
+    assert_eq!(store.history("r1").await.unwrap().len() as u64, run.state.version);
+    assert_eq!(store.run_version("r1").await.unwrap(), Version(run.state.version));
+    assert_eq!(store.run_version("r2").await.unwrap(), Version(0));
+    assert_eq!(store.check().await.unwrap().problems, Vec::<String>::new());
+}
+
+pub async fn an_older_version_of_a_run_is_a_conflict(open: Open<'_>) {
+    let (store, other) = (open(), open());
+    let mut run = create(&store, "r1").await;
+    let applied = run.apply(Command::Start, time(6)).unwrap();
+    let next = commit(&run, 1, applied.events, 6);
+    let (one, two) = tokio::join!(store.commit_run(next.clone()), other.commit_run(next));
+    assert!(one.is_ok() != two.is_ok(), "{one:?} {two:?}");
+    assert!(matches!(one.and(two), Err(CommitError::Conflict)));
+    assert_eq!(store.history("r1").await.unwrap().len() as u64, run.state.version);
+}
+
+pub async fn a_run_and_its_checkpoint_come_together_or_not_at_all(open: Open<'_>) {
+    let store = open();
+    let run = create(&store, "r1").await;
+    let asked = |name: &str| Checkpoint { run: Some("r1".into()), ..pending(name) };
+    store.commit(creation(asked("taken"))).await.unwrap();
+    // The checkpoint cannot be made, so the run does not move.
+    let mut moved = run.clone();
+    let applied = moved.apply(Command::Start, time(6)).unwrap();
+    let next =
+        RunCommit { checkpoint: Some(creation(asked("taken"))), ..commit(&moved, 1, applied.events, 6) };
+    assert!(matches!(store.commit_run(next.clone()).await, Err(CommitError::Conflict)));
+    assert_eq!(store.run("r1").await.unwrap().unwrap().run.state, run.state);
+    assert_eq!(store.history("r1").await.unwrap().len(), 1);
+    // The run has moved, so the checkpoint is not made.
+    store.commit_run(RunCommit { checkpoint: None, ..next.clone() }).await.unwrap();
+    let late = RunCommit { checkpoint: Some(creation(asked("late"))), ..next };
+    assert!(matches!(store.commit_run(late).await, Err(CommitError::Conflict)));
+    assert_eq!(store.checkpoint(&crate::id("late")).await.unwrap(), None);
+}
+
+pub async fn a_list_has_the_newest_first(open: Open<'_>) {
+    let store = open();
+    for number in 0..5 {
+        create(&store, &format!("r{number}")).await;
+    }
+    let ids = |page: checkrein_store::Page<checkrein_store::StoredRun>| {
+        (page.items.iter().map(|row| row.run.id.to_string()).collect::<Vec<_>>(), page.next)
+    };
+    let (first, next) = ids(store.runs(&RunFilter::default(), None, 2).await.unwrap());
+    assert_eq!(first, ["r4", "r3"]);
+    let (rest, end) = ids(store.runs(&RunFilter::default(), next, 9).await.unwrap());
+    assert_eq!((rest, end), (vec!["r2".to_owned(), "r1".into(), "r0".into()], None));
+    let held = RunFilter { status: Some(RunStatus::Held), workflow: None };
+    assert_eq!(store.runs(&held, None, 9).await.unwrap().items, []);
+    let mine = RunFilter { status: Some(RunStatus::Created), workflow: Some("w".into()) };
+    assert_eq!(store.runs(&mine, None, 9).await.unwrap().items.len(), 5);
+}
+
+pub async fn an_id_is_found_by_its_beginning_or_end(open: Open<'_>) {
+    let store = open();
+    for id in ["20260101-aa", "20260101-ab", "20260202-ba"] {
+        create(&store, id).await;
+    }
+    for (text, expected) in
+        [("20260202", 1), ("20260101-aa", 1), ("ab", 1), ("20260101", 2), ("0101", 0), ("%", 0), ("aa", 1)]
+    {
+        assert_eq!(store.runs_named(text).await.unwrap().len(), expected, "{text}");
+    }
+}
+
+pub async fn runs_are_moved_with_everything_that_belongs_to_them(open: Open<'_>) {
+    let store = open();
+    let mut run = create(&store, "r1").await;
+    let applied = run.apply(Command::Start, time(6)).unwrap();
+    store.commit_run(commit(&run, 1, applied.events, 6)).await.unwrap();
+    let mut export = Vec::new();
+    store.export(&mut export, time(7)).await.unwrap();
+    let text = String::from_utf8(export.clone()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let other = Store::open(&directory.path().join("other.db")).unwrap();
+    let imported = other.import(std::io::Cursor::new(export.clone())).await.unwrap();
+    assert_eq!((imported.runs, imported.known), (1, 0));
+    assert_eq!(other.run("r1").await.unwrap(), store.run("r1").await.unwrap());
+    assert_eq!(other.check().await.unwrap().problems, Vec::<String>::new());
+    assert_eq!(other.import(std::io::Cursor::new(export)).await.unwrap().known, 1);
+    // A run that is not what its events say is not taken.
+    let forged = text.replace("\"status\":\"completed\",\"version\"", "\"status\":\"cancelled\",\"version\"");
+    assert_ne!(forged, text);
+    let third = Store::open(&directory.path().join("third.db")).unwrap();
+    let refused = third.import(std::io::Cursor::new(forged.into_bytes())).await.unwrap_err().to_string();
+    assert!(refused.contains("run `r1`: it is not what its events say"), "{refused}");
+    assert_eq!(third.run("r1").await.unwrap(), None);
+}
