@@ -12,6 +12,7 @@ pub mod response;
 pub mod tally;
 
 pub mod plan;
+pub mod report;
 pub mod run;
 
 pub mod checkpoint;

@@ -14,7 +14,7 @@ pub struct Tally {
     pub by_severity: BySeverity,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BySeverity {
     pub low: u64,
     pub medium: u64,
@@ -34,17 +34,35 @@ impl Tally {
         self.warnings = self.warnings.saturating_add(response.warnings.len() as u64);
         self.errors = self.errors.saturating_add(response.errors.len() as u64);
         for finding in response.findings() {
-            let count = match finding.severity {
-                Severity::Low => &mut self.by_severity.low,
-                Severity::Medium => &mut self.by_severity.medium,
-                Severity::High => &mut self.by_severity.high,
-            };
-            *count = count.saturating_add(1);
+            self.by_severity.add(finding.severity);
         }
     }
 
     pub fn totals(&self) -> Totals {
         Totals { warnings: self.warnings, errors: self.errors }
+    }
+}
+
+impl BySeverity {
+    pub const fn add(&mut self, severity: Severity) {
+        let count = match severity {
+            Severity::Low => &mut self.low,
+            Severity::Medium => &mut self.medium,
+            Severity::High => &mut self.high,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    pub const fn of(&self, severity: Severity) -> u64 {
+        match severity {
+            Severity::Low => self.low,
+            Severity::Medium => self.medium,
+            Severity::High => self.high,
+        }
+    }
+
+    pub const fn total(&self) -> u64 {
+        self.low.saturating_add(self.medium).saturating_add(self.high)
     }
 }
 

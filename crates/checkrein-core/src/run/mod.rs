@@ -6,10 +6,12 @@
 mod advance;
 mod answer;
 mod cancel;
+mod check_in;
 mod command;
 mod event;
 mod finish;
 mod fold;
+pub mod log;
 mod lose;
 mod pause;
 mod resume;
@@ -28,6 +30,7 @@ use crate::plan::{Plan, PlannedPhase, Task};
 use crate::policy::Policy;
 use crate::tally::Tally;
 
+pub use check_in::asked;
 pub use command::{Command, CommandKind, Finished};
 pub use event::{At, Attempt, Boundary, Decided, HoldKind, Interruption, PhaseStatus, RunEvent};
 pub use status::{RunStatus, TRANSITIONS, Transition, allowed, diagram};

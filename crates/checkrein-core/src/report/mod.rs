@@ -1,0 +1,211 @@
+//! What a run has to say for itself: every finding, every attempt, and what can be done about them.
+//!
+//! A report is made of the run and its events alone, so it can be made again at any time.
+
+mod remedy;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::decision::{LimitsReached, StepOrHook};
+use crate::finding::{Finding, FindingKind};
+use crate::run::{Attempt, Definition, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped};
+use crate::tally::{BySeverity, Tally};
+
+pub use remedy::Remedy;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    pub run: String,
+    pub workflow: String,
+    pub target: Option<String>,
+    pub work_id: Option<String>,
+    pub status: RunStatus,
+    pub stopped: Option<Stopped>,
+    pub started_at: Timestamp,
+    /// When it came to rest; none while it goes on or waits.
+    pub ended_at: Option<Timestamp>,
+    pub duration_ms: u64,
+    /// How often errors sent it back.
+    pub retries: u32,
+    pub phases: Vec<PhaseRow>,
+    /// Every finding that is kept, in the order it came.
+    pub findings: Vec<Noted>,
+    pub tally: Tally,
+    /// Findings that are counted but not kept.
+    pub truncated: Truncated,
+    pub limits_reached: LimitsReached,
+    /// What can be done, the most urgent first.
+    pub remedies: Vec<Remedy>,
+    pub artifacts: Vec<Value>,
+    /// Every response, also of hooks and of attempts that were not the last.
+    pub attempts: Vec<Attempt>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhaseRow {
+    pub name: String,
+    pub status: PhaseStatus,
+    /// Whether it is where the run stands, neither ended nor failed.
+    pub unfinished: bool,
+    pub steps_done: u32,
+    pub steps: u32,
+    pub warnings: BySeverity,
+    pub errors: BySeverity,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Truncated {
+    pub warnings: u64,
+    pub errors: u64,
+}
+
+/// A finding and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Noted {
+    /// `build:implement`, `hook:pre-build-lint`.
+    pub task: String,
+    pub phase: String,
+    pub attempt: u32,
+    pub finding: Finding,
+    /// What the response says about its findings of this kind.
+    pub analysis: Option<String>,
+}
+
+impl Report {
+    /// Of everything that happened, or with `after` of what happened after that event alone.
+    pub fn of<'e>(
+        run: &Run,
+        events: impl IntoIterator<Item = (u64, Timestamp, &'e RunEvent)>,
+        after: u64,
+        now: Timestamp,
+    ) -> Report {
+        let (definition, state) = (&run.definition, &run.state);
+        let mut report = Report {
+            run: run.id.to_string(),
+            workflow: definition.plan.workflow.clone(),
+            target: definition.target.clone(),
+            work_id: definition.work_id.clone(),
+            status: state.status,
+            stopped: state.stopped.clone(),
+            started_at: state.started_at.unwrap_or(state.created_at),
+            ended_at: state.ended_at,
+            duration_ms: 0,
+            retries: state.retries,
+            phases: rows(definition, run),
+            findings: Vec::new(),
+            tally: state.tally,
+            truncated: Truncated::default(),
+            limits_reached: state.limits_reached,
+            remedies: Vec::new(),
+            artifacts: Vec::new(),
+            attempts: Vec::new(),
+        };
+        let end = state.ended_at.unwrap_or(now);
+        let lasted = end.duration_since(report.started_at).as_millis();
+        report.duration_ms = u64::try_from(lasted).unwrap_or(0);
+        let mut judged: Option<usize> = None;
+        for (seq, _, event) in events {
+            match event {
+                RunEvent::AttemptFinished(attempt) => {
+                    if attempt.judged
+                        && let Some(row) = report.phases.iter_mut().find(|row| row.name == attempt.phase)
+                    {
+                        for finding in attempt.response.findings() {
+                            let counts = match finding.kind {
+                                FindingKind::Warning => &mut row.warnings,
+                                FindingKind::Error => &mut row.errors,
+                            };
+                            counts.add(finding.severity);
+                        }
+                    }
+                    if seq > after {
+                        report.attempts.push(Attempt::clone(attempt));
+                        judged = None;
+                        if attempt.judged {
+                            judged = Some(report.findings.len());
+                            report.artifacts.extend(attempt.response.artifacts.iter().cloned());
+                            report.note(attempt);
+                        }
+                    }
+                }
+                // It speaks of the response before it.
+                RunEvent::Decided(decided) if seq > after => {
+                    let counts = [
+                        (FindingKind::Warning, decided.truncated_warnings),
+                        (FindingKind::Error, decided.truncated_errors),
+                    ];
+                    for (kind, count) in counts {
+                        if let Some(from) = judged.filter(|_| count > 0) {
+                            report.truncate(from, kind, count);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        report.remedies = remedy::all(&report);
+        report
+    }
+
+    pub fn of_kind(&self, kind: FindingKind) -> impl Iterator<Item = &Noted> {
+        self.findings.iter().filter(move |noted| noted.finding.kind == kind)
+    }
+
+    fn note(&mut self, attempt: &Attempt) {
+        for finding in attempt.response.findings() {
+            let analysis = match finding.kind {
+                FindingKind::Warning => &attempt.response.warning_analysis,
+                FindingKind::Error => &attempt.response.error_analysis,
+            };
+            self.findings.push(Noted {
+                task: attempt.task.clone(),
+                phase: attempt.phase.clone(),
+                attempt: attempt.attempt,
+                finding: finding.clone(),
+                analysis: analysis.clone(),
+            });
+        }
+    }
+
+    /// Forgets the last findings of a kind that were noted from `from` on.
+    fn truncate(&mut self, from: usize, kind: FindingKind, count: u64) {
+        let mut left = count;
+        for index in (from..self.findings.len()).rev() {
+            if left == 0 {
+                break;
+            }
+            if self.findings.get(index).is_some_and(|noted| noted.finding.kind == kind) {
+                self.findings.remove(index);
+                left -= 1;
+            }
+        }
+        match kind {
+            FindingKind::Warning => self.truncated.warnings += count,
+            FindingKind::Error => self.truncated.errors += count,
+        }
+    }
+}
+
+fn rows(definition: &Definition, run: &Run) -> Vec<PhaseRow> {
+    let phases = definition.plan.phases.iter().zip(&run.state.phases).enumerate();
+    let row = |(index, (phase, state)): (usize, (&crate::plan::PlannedPhase, &crate::run::PhaseState))| {
+        let steps = phase.tasks.iter().filter(|task| task.kind == StepOrHook::Step).count();
+        let here = matches!(run.state.place, Place::Task { phase, .. } if phase == index);
+        PhaseRow {
+            name: phase.name.clone(),
+            status: state.status,
+            unfinished: here && state.status != PhaseStatus::Failure,
+            steps_done: state.steps_done,
+            steps: u32::try_from(steps).unwrap_or(u32::MAX),
+            warnings: BySeverity::default(),
+            errors: BySeverity::default(),
+        }
+    };
+    phases.map(row).collect()
+}
+
+#[cfg(test)]
+mod tests;

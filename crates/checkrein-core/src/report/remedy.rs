@@ -1,0 +1,93 @@
+//! What can be done about the findings of a run, the most urgent first (W16).
+
+use super::{Noted, Report};
+use crate::finding::{Category, FindingKind, Fix, Severity};
+
+/// A proposed fix: of one finding, or of a response as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remedy {
+    pub task: String,
+    pub phase: String,
+    /// What it mends; none where the response proposes it as a whole.
+    pub finding: Option<(FindingKind, Severity, Category)>,
+    pub description: String,
+    pub command: Option<String>,
+    pub file: Option<String>,
+}
+
+impl Remedy {
+    /// What a person chooses.
+    pub fn title(&self) -> String {
+        match (&self.finding, &self.command) {
+            (Some((kind, _, category)), Some(_)) => {
+                let kind = kind.to_string().to_lowercase();
+                format!("Apply fix for {} {category} {kind}", self.task)
+            }
+            _ => self.description.clone(),
+        }
+    }
+}
+
+/// Categories in the order in which they are mended; one of the response's own comes last.
+const URGENT: [Category; 8] = [
+    Category::Security,
+    Category::Compatibility,
+    Category::Deprecation,
+    Category::Validation,
+    Category::Performance,
+    Category::Configuration,
+    Category::Style,
+    Category::Other,
+];
+
+pub(super) fn all(report: &Report) -> Vec<Remedy> {
+    let phase = |name: &str| report.phases.iter().position(|row| row.name == name);
+    let urgency =
+        |category: &Category| URGENT.iter().position(|known| known == category).unwrap_or(URGENT.len());
+    let mut found: Vec<((usize, std::cmp::Reverse<Severity>, usize, Option<usize>), Remedy)> = Vec::new();
+    let own = report.findings.iter().filter_map(|noted| Some((noted, noted.finding.suggested_fix.as_ref()?)));
+    for (Noted { task, phase: name, finding, .. }, fix) in own {
+        let kind = usize::from(finding.kind == FindingKind::Warning);
+        let order = (kind, std::cmp::Reverse(finding.severity), urgency(&finding.category), phase(name));
+        let about = Some((finding.kind, finding.severity, finding.category.clone()));
+        found.push((order, remedy(task, name, about, fix)));
+    }
+    for attempt in report.attempts.iter().filter(|attempt| attempt.judged) {
+        // As urgent as the worst the response has found.
+        let response = &attempt.response;
+        let worst = response.findings().map(|finding| (finding.kind, finding.severity)).max();
+        let (kind, severity) = worst.unwrap_or((FindingKind::Warning, Severity::Low));
+        for fix in &response.suggested_fixes {
+            let kind = usize::from(kind == FindingKind::Warning);
+            let order = (kind, std::cmp::Reverse(severity), URGENT.len(), phase(&attempt.phase));
+            found.push((order, remedy(&attempt.task, &attempt.phase, None, fix)));
+        }
+    }
+    // Stable: what is equally urgent stays in the order it came.
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut remedies: Vec<Remedy> = Vec::new();
+    for (_, new) in found {
+        // What a response proposes for a finding and again as a whole is one thing to do.
+        let same = |known: &Remedy| {
+            known.task == new.task
+                && known.command == new.command
+                && known.file == new.file
+                && (new.command.is_some() || known.description == new.description)
+        };
+        if !remedies.iter().any(same) {
+            remedies.push(new);
+        }
+    }
+    remedies
+}
+
+fn remedy(task: &str, phase: &str, finding: Option<(FindingKind, Severity, Category)>, fix: &Fix) -> Remedy {
+    Remedy {
+        task: task.to_owned(),
+        phase: phase.to_owned(),
+        finding,
+        description: fix.description.clone(),
+        command: fix.command.clone(),
+        file: fix.file.clone(),
+    }
+}

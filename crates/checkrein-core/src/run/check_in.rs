@@ -1,0 +1,68 @@
+//! What a person is shown when a run asks: what was found since it last asked, and why it asks now.
+
+use serde_json::{Value, json};
+
+use super::{Boundary, Hold, HoldKind};
+use crate::finding::FindingKind;
+use crate::report::{Noted, Report};
+
+/// So many findings of a kind are shown; the rest is counted.
+const SHOWN_MAX: usize = 200;
+
+impl Hold {
+    /// The question itself (X17).
+    pub fn question(&self) -> String {
+        let phase = self.boundary.phase.as_deref();
+        match self.kind {
+            HoldKind::CheckIn => match self.boundary.at {
+                Boundary::Complete => "Check-in: workflow complete. Continue?".to_owned(),
+                _ => format!("Check-in: {} complete. Continue?", phase.unwrap_or("workflow")),
+            },
+            HoldKind::Gate => format!("Phase {} needs an approval. Start it?", phase.unwrap_or("?")),
+            HoldKind::Prompt => format!("{}. Continue?", self.reason),
+        }
+    }
+}
+
+/// The deliverable of a hold's checkpoint: what a verdict is bound to.
+pub fn asked(hold: &Hold, since: &Report) -> Value {
+    let list =
+        |kind: FindingKind| -> Vec<Value> { since.of_kind(kind).take(SHOWN_MAX).map(finding).collect() };
+    let actions = since.remedies.iter().take(SHOWN_MAX).map(|remedy| {
+        json!({
+            "step_id": remedy.task, "description": remedy.title(), "command": remedy.command,
+            "file": remedy.file,
+        })
+    });
+    json!({
+        "run_id": since.run,
+        "workflow_id": since.workflow,
+        "kind": hold.kind,
+        "question": hold.question(),
+        "reason": hold.reason,
+        "phase": hold.boundary.phase,
+        "step": hold.boundary.task,
+        "round": hold.round,
+        "warnings": list(FindingKind::Warning),
+        "errors": list(FindingKind::Error),
+        "counts": {
+            "warnings": since.of_kind(FindingKind::Warning).count(),
+            "errors": since.of_kind(FindingKind::Error).count(),
+        },
+        "totals": since.tally,
+        "artifacts": since.artifacts,
+        "recommended_actions": actions.collect::<Vec<_>>(),
+    })
+}
+
+fn finding(noted: &Noted) -> Value {
+    let mut value = serde_json::to_value(&noted.finding).unwrap_or_default();
+    if let Some(map) = value.as_object_mut() {
+        map.insert("step_id".to_owned(), noted.task.clone().into());
+        map.insert("attempt".to_owned(), noted.attempt.into());
+        if let Some(analysis) = &noted.analysis {
+            map.insert("analysis".to_owned(), analysis.clone().into());
+        }
+    }
+    value
+}
