@@ -16,7 +16,7 @@ pub use retention::Keep;
 pub use schema::{SCHEMAS, SchemaSource};
 pub use settings::{NamedBy, Settings, Subject};
 pub use tenant::{Reviewer, Tenant, WorkerEntry};
-pub use workflow::{Hook, Phase, Step, Workflow, WorkflowFile};
+pub use workflow::{Hook, HookKind, Phase, Step, Workflow, WorkflowFile};
 
 #[cfg(test)]
 mod tests;

@@ -37,7 +37,8 @@ pub enum Subject<'s> {
     Anyone,
     Worker(&'s str),
     Expert(&'s Expert),
-    Workflow(&'s Workflow),
+    /// The workflow and what it extends, nearest first.
+    Workflow(&'s [Workflow]),
 }
 
 impl Settings {
@@ -87,7 +88,7 @@ impl Settings {
             Subject::Anyone => {}
             Subject::Worker(name) => layers.extend(self.worker(name)),
             Subject::Expert(expert) => layers.extend(expert.layers()),
-            Subject::Workflow(workflow) => layers.extend(workflow.layer()),
+            Subject::Workflow(chain) => layers.extend(Workflow::layers(chain)),
         }
         layers.extend_from_slice(start);
         Ok(layers)

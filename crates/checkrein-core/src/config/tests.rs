@@ -638,7 +638,7 @@ fn workflow(name: &str, text: &str) -> Result<(Workflow, Problems), Problems> {
 fn policy_of(name: &str, text: &str) -> Policy {
     let (workflow, _) = workflow(name, text).unwrap();
     let settings = settings("", None, &[]).unwrap();
-    settings.resolve(Scope::Workflow, Subject::Workflow(&workflow), &[]).unwrap().policy
+    settings.resolve(Scope::Workflow, Subject::Workflow(&[workflow]), &[]).unwrap().policy
 }
 
 const YAML: &str = r#"
@@ -727,7 +727,7 @@ fn gates(name: &str, text: &str) -> String {
     answer((|| {
         let (workflow, problems) = workflow(name, text)?;
         let settings = settings("", None, &[])?;
-        let resolution = settings.resolve(Scope::Workflow, Subject::Workflow(&workflow), &[])?;
+        let resolution = settings.resolve(Scope::Workflow, Subject::Workflow(&[workflow]), &[])?;
         let mut lines = vec![format!("gates: [{}]", resolution.policy.require_approval_for.join(", "))];
         lines.extend(problems.iter().chain(resolution.problems.iter()).map(gravity));
         Ok(lines.join("\n"))
@@ -858,7 +858,7 @@ fn where_gates_come_from() {
         let start = env::layer(LayerRank::Start, "--autonomy", start).unwrap();
         let resolution = settings("", None, &[])
             .unwrap()
-            .resolve(Scope::Workflow, Subject::Workflow(&workflow), &[start])
+            .resolve(Scope::Workflow, Subject::Workflow(&[workflow]), &[start])
             .unwrap();
         let gate = |gate: &String| {
             let own = resolution.sources.get(&format!("require_approval_for.{gate}"));
@@ -953,7 +953,7 @@ fn layers_of_a_run_in_order() {
     .unwrap();
     let (workflow, _) = workflow("flow.yaml", "autonomy: {timeout: 3s, error_tolerance: low}\n").unwrap();
     let start: Layer = env::layer(LayerRank::Start, "--autonomy", r#"{"timeout": "4s"}"#).unwrap();
-    let resolution = settings.resolve(Scope::Workflow, Subject::Workflow(&workflow), &[start]).unwrap();
+    let resolution = settings.resolve(Scope::Workflow, Subject::Workflow(&[workflow]), &[start]).unwrap();
     let sources: Vec<String> = ["timeout", "error_tolerance", "on_timeout", "budget.tokens", "ask"]
         .iter()
         .map(|field| format!("{field} <{}>", resolution.sources[*field]))

@@ -1,5 +1,9 @@
 //! Workflow files: phases in order, each with steps; hooks around them; an autonomy block.
 
+mod chain;
+mod check;
+mod older;
+
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -7,8 +11,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::decision::{Handling, StepOrHook};
-use crate::document::{self, Document, Format, Gravity, Node, Problem, Problems, decode};
+use crate::decision::Handling;
+use crate::document::{Document, Gravity, Problems, decode};
 use crate::duration::Written;
 use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin};
 
@@ -37,9 +41,11 @@ pub struct WorkflowFile {
     pub autonomy: Option<Autonomy>,
     /// The agent command that performs `agent:` steps.
     pub agent: Option<String>,
-    /// Variables for every step.
+    /// Variables for every step and hook; `{placeholder}` is filled from the run's context.
     pub env: IndexMap<String, String>,
-    /// Where steps run, relative to this file.
+    /// Names of variables whose values are never shown or recorded.
+    pub secrets: Vec<String>,
+    /// Where steps and hooks run, relative to the directory of the run.
     pub working_directory: Option<String>,
     /// What exceeding findings do, where a step or phase does not say.
     pub result_handling: Handling,
@@ -48,37 +54,25 @@ pub struct WorkflowFile {
     pub hooks: IndexMap<String, Vec<Hook>>,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Phase {
-    pub enabled: bool,
+    /// Whether it runs: yes, unless this file or the nearest one it extends says otherwise.
+    pub enabled: Option<bool>,
     pub description: Option<String>,
+    /// Added to inherited ones, after them.
     pub pre_steps: Vec<Step>,
+    /// In place of inherited ones; an empty list inherits.
     pub steps: Vec<Step>,
+    /// Added to inherited ones, before them.
     pub post_steps: Vec<Step>,
     /// What must hold at the end, for people and agents to read.
     pub validation: Option<Value>,
-    /// How often this phase may send the run back to `build`.
+    /// How often this phase may send the run back to `build`: 3 for `evaluate`, else 0.
     pub max_retries: Option<u32>,
     /// The phase starts only after an approval.
     pub require_approval: bool,
     pub result_handling: Handling,
-}
-
-impl Default for Phase {
-    fn default() -> Phase {
-        Phase {
-            enabled: true,
-            description: None,
-            pre_steps: Vec::new(),
-            steps: Vec::new(),
-            post_steps: Vec::new(),
-            validation: None,
-            max_retries: None,
-            require_approval: false,
-            result_handling: Handling::default(),
-        }
-    }
 }
 
 impl Phase {
@@ -91,8 +85,9 @@ impl Phase {
     }
 }
 
-/// A unit of work: `run` is a shell command, `agent` a prompt for the configured agent. Files of an
-/// older system say `prompt`, `command` or `skill` instead.
+/// A unit of work: `run` is a shell command, `agent` a prompt for the configured agent, and in both a
+/// `{placeholder}` is filled from the run's context. Files of an older system say `prompt`, `command`
+/// or `skill` instead, and mean every brace as it stands.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Step {
@@ -104,11 +99,17 @@ pub struct Step {
     pub prompt: Option<String>,
     pub command: Option<String>,
     pub skill: Option<String>,
+    /// Given to the agent with the prompt.
     pub config: Option<Value>,
     /// `{placeholder}` is filled from the run's context.
     pub arguments: IndexMap<String, String>,
+    /// How long it may take.
     pub timeout: Option<Written>,
+    /// How long it may be silent.
+    pub idle_timeout: Option<Written>,
+    /// Variables, stronger than the workflow's.
     pub env: IndexMap<String, String>,
+    /// Instead of the workflow's.
     pub working_directory: Option<String>,
     pub result_handling: Handling,
 }
@@ -121,7 +122,7 @@ impl Step {
 
     /// What a person and the log call it: the id, or an older file's name.
     pub fn label(&self) -> Option<&str> {
-        self.id.as_deref().or(self.name.as_deref())
+        [&self.id, &self.name].into_iter().flatten().map(String::as_str).find(|name| !name.trim().is_empty())
     }
 }
 
@@ -135,7 +136,15 @@ pub struct Hook {
     pub run: Option<String>,
     pub path: Option<String>,
     pub skill: Option<String>,
+    /// How long it may take: 5 minutes, if nothing is said.
     pub timeout: Option<Written>,
+    /// How long it may be silent.
+    pub idle_timeout: Option<Written>,
+    /// Variables, stronger than the workflow's.
+    pub env: IndexMap<String, String>,
+    /// Instead of the workflow's.
+    pub working_directory: Option<String>,
+    /// An older word for `result_handling.on_failure`: `continue` or `warn`, `stop`, `fail` or `abort`.
     pub on_error: Option<String>,
     pub result_handling: Handling,
 }
@@ -150,14 +159,26 @@ pub enum HookKind {
 
 impl Workflow {
     pub fn read(document: &Arc<Document>) -> Result<(Workflow, Problems), Problems> {
-        let unknown_keys = if is_older(document) { Gravity::Warning } else { Gravity::Error };
+        let unknown_keys = if older::is_older(document) { Gravity::Warning } else { Gravity::Error };
         let (file, mut problems) = decode::<WorkflowFile>(document, unknown_keys)?;
         let workflow = Workflow { document: Arc::clone(document), file };
         problems.extend(workflow.check(unknown_keys));
         problems.refuse_or(workflow)
     }
 
-    /// What this file contributes to its policy.
+    /// What people call it: its id, else the name of its file.
+    pub fn title(&self) -> &str {
+        let name = self.document.name.as_str();
+        let file = name.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(name);
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| if stem.is_empty() { file } else { stem });
+        self.file.id.as_deref().filter(|id| !id.trim().is_empty()).unwrap_or(stem)
+    }
+
+    pub(crate) fn phase_names(&self) -> impl Iterator<Item = &str> {
+        self.file.phases.keys().map(String::as_str)
+    }
+
+    /// What this file alone contributes to its policy.
     pub fn layer(&self) -> Option<Layer> {
         let gated = self.file.phases.iter().filter(|(_, phase)| phase.require_approval);
         let gated_phases: Vec<String> = gated.map(|(name, _)| name.clone()).collect();
@@ -172,119 +193,4 @@ impl Workflow {
             block: Block { gated_phases, ..block },
         })
     }
-
-    /// What the shape alone cannot tell. An older file's steps may say what to do in words of its own.
-    fn check(&self, unknown_keys: Gravity) -> Problems {
-        let mut problems = Problems::default();
-        let mut say = |gravity, path: &[&str], message: String, hint: Option<String>| {
-            let problem = Problem { gravity, ..Problem::error(&self.document.name, message) };
-            let mut problem = problem.at(Some(self.document.position(path))).path(self.document.path(path));
-            problem.hint = hint;
-            problems.push(problem);
-        };
-        if let Some(ignored) = self.file.result_handling.ignored(StepOrHook::Step) {
-            say(Gravity::Warning, &["result_handling", "on_failure"], ignored.to_owned(), None);
-        }
-        for (name, phase) in &self.file.phases {
-            if let Some(ignored) = phase.result_handling.ignored(StepOrHook::Step) {
-                let path = ["phases", name, "result_handling", "on_failure"];
-                say(Gravity::Warning, &path, ignored.to_owned(), None);
-            }
-            let mut ids: Vec<&str> = Vec::new();
-            for (list, index, step) in phase.all_steps() {
-                let index = index.to_string();
-                let path = ["phases", name.as_str(), list, index.as_str()];
-                match step.label() {
-                    Some(id) if ids.contains(&id) => {
-                        say(
-                            Gravity::Error,
-                            &path,
-                            format!("step id `{id}` is used twice in phase `{name}`"),
-                            None,
-                        );
-                    }
-                    Some(id) => ids.push(id),
-                    None => {
-                        let hint = Some("give it an `id`".to_owned());
-                        say(Gravity::Error, &path, "a step has no id".to_owned(), hint);
-                    }
-                }
-                if unknown_keys == Gravity::Error && !step.does_something() {
-                    let hint = Some("give it a `run` command or an `agent` prompt".to_owned());
-                    say(Gravity::Error, &path, "a step says nothing to do".to_owned(), hint);
-                }
-                if let Some(ignored) = step.result_handling.ignored(StepOrHook::Step) {
-                    let path: Vec<&str> =
-                        path.iter().copied().chain(["result_handling", "on_failure"]).collect();
-                    say(Gravity::Warning, &path, ignored.to_owned(), None);
-                }
-            }
-        }
-        let phases = || self.file.phases.keys().map(String::as_str);
-        for (key, hooks) in &self.file.hooks {
-            let phase = key.strip_prefix("pre_").or_else(|| key.strip_prefix("post_"));
-            // An inherited phase is not in this file.
-            let named = |phase: &str| self.file.extends.is_some() || self.file.phases.contains_key(phase);
-            if !phase.is_some_and(named) {
-                let keys: Vec<String> =
-                    phases().flat_map(|phase| [format!("pre_{phase}"), format!("post_{phase}")]).collect();
-                let message = match phase {
-                    Some(phase) => format!("there is no phase `{phase}`, its hooks never run"),
-                    None => format!("`{key}` is neither before nor after a phase, its hooks never run"),
-                };
-                let hint = match document::closest(key, keys.iter().map(String::as_str)) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => "hooks are keyed `pre_PHASE` or `post_PHASE`".to_owned(),
-                };
-                say(Gravity::Warning, &["hooks", key], message, Some(hint));
-            }
-            for (index, hook) in hooks.iter().enumerate() {
-                let outside = |path: &&String| path.split(['/', '\\']).any(|part| part == "..");
-                if let Some(path) = hook.path.as_ref().filter(outside) {
-                    let index = index.to_string();
-                    let message = format!("`{path}` leads out of the repository: `..` is refused");
-                    say(Gravity::Error, &["hooks", key, &index, "path"], message, None);
-                }
-            }
-        }
-        let mut known = |path: &[&str], phase: &str| {
-            // An inherited phase is not in this file.
-            if self.file.extends.is_none() && !self.file.phases.contains_key(phase) {
-                let hint = match document::closest(phase, phases()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("phases of this file: {}", document::listed(phases())),
-                };
-                say(Gravity::Warning, path, format!("there is no phase `{phase}`"), Some(hint));
-            }
-        };
-        if let Some(Autonomy::Long(block)) = &self.file.autonomy {
-            for phase in block.overrides.set().into_iter().flat_map(|overrides| overrides.keys()) {
-                known(&["autonomy", "overrides", phase], phase);
-            }
-            for (index, phase) in block.require_approval_for.set().into_iter().flatten().enumerate() {
-                known(&["autonomy", "require_approval_for", &index.to_string()], phase);
-            }
-        }
-        problems
-    }
-}
-
-/// Files of an older system are JSON and know neither `run` nor `agent`; what else they carry is
-/// none of our business (W21).
-fn is_older(document: &Document) -> bool {
-    fn values(node: Option<&Node>) -> Vec<&Node> {
-        match node.map(|node| &node.value) {
-            Some(document::Value::Map(entries)) => entries.iter().map(|entry| &entry.value).collect(),
-            Some(document::Value::List(items)) => items.iter().collect(),
-            _ => Vec::new(),
-        }
-    }
-    // Only where the words would be ours: a step's `config` or `arguments` may hold any.
-    let root = &document.root;
-    let lists = ["pre_steps", "steps", "post_steps"];
-    let phases = values(root.get("phases")).into_iter();
-    let steps = phases.flat_map(|phase| lists.iter().flat_map(|list| values(phase.get(list))));
-    let hooks = values(root.get("hooks")).into_iter().flat_map(|hooks| values(Some(hooks)));
-    let ours = |node: &Node| node.get("run").is_some() || node.get("agent").is_some();
-    document.format == Format::Json && !ours(root) && !steps.chain(hooks).any(ours)
 }

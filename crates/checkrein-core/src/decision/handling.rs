@@ -42,6 +42,14 @@ pub enum OnFailure {
 }
 
 impl Handling {
+    /// Field by field: what this says, else what `weaker` says.
+    pub fn or(self, weaker: Handling) -> Handling {
+        Handling {
+            on_warning: self.on_warning.or(weaker.on_warning),
+            on_failure: self.on_failure.or(weaker.on_failure),
+        }
+    }
+
     /// A tolerance nobody handles is meant to stop (W1); asking a person is a hold.
     pub fn of_warnings(self) -> Outcome {
         match self.on_warning {

@@ -134,6 +134,12 @@ impl Document {
         self.at(start)
     }
 
+    /// A complaint about the value at `path`.
+    pub fn problem(&self, gravity: Gravity, path: &[&str], message: impl Into<String>) -> Problem {
+        let problem = Problem { gravity, ..Problem::error(&self.name, message) };
+        problem.at(Some(self.position(path))).path(self.path(path))
+    }
+
     /// The place of a byte.
     pub fn at(&self, offset: usize) -> Position {
         let line = self.line_starts.partition_point(|start| *start <= offset);

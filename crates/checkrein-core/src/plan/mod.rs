@@ -1,12 +1,25 @@
 //! A workflow made ready to run: what it extends is in it, and every task knows what it does, where,
 //! for how long, and how its findings are handled. A run keeps its plan for life.
 
+mod fill;
+mod hook;
+mod placeholder;
+mod resolve;
+mod shell;
+mod skip;
+mod step;
+mod unique;
+
+use std::fmt;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Handling, StepOrHook};
+pub use fill::FilledTask;
+pub use placeholder::{Context, Unfilled, fill_text};
+pub use shell::fill_shell;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -17,6 +30,9 @@ pub struct Plan {
     /// The command that performs what is left to an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Names of variables whose values are never shown or recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
     /// In the order they run; disabled ones are kept to be shown as skipped.
     pub phases: Vec<PlannedPhase>,
 }
@@ -72,6 +88,17 @@ pub enum Timing {
     Post,
 }
 
+/// As ids and the keys of hooks write it.
+impl fmt::Display for Timing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Timing::Pre => "pre",
+            Timing::Post => "post",
+        })
+    }
+}
+
+/// Placeholders in a command or prompt are filled when the task starts; a path is taken as it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {

@@ -58,7 +58,7 @@ impl Asked {
         } else if let Some(path) = &self.workflow {
             let (workflow, problems) = Workflow::read(&files::document(path)?)?;
             problems.iter().for_each(warn);
-            settings.resolve(scope, Subject::Workflow(&workflow), &start)?
+            settings.resolve(scope, Subject::Workflow(&[workflow]), &start)?
         } else {
             settings.resolve(scope, Subject::Anyone, &start)?
         };

@@ -81,7 +81,7 @@ impl Report {
             Kind::Workflow => {
                 let (workflow, problems) = Workflow::read(&document)?;
                 self.take(problems);
-                let resolved = settings.resolve(Scope::Workflow, Subject::Workflow(&workflow), &[]);
+                let resolved = settings.resolve(Scope::Workflow, Subject::Workflow(&[workflow]), &[]);
                 self.resolved(resolved.map(|resolution| resolution.problems));
             }
             Kind::Settings => {

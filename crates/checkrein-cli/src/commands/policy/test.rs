@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     }
     for path in &args.files {
         let (workflow, _) = Workflow::read(&files::document(path)?)?;
-        add(settings.test(Scope::Workflow, Subject::Workflow(&workflow))?);
+        add(settings.test(Scope::Workflow, Subject::Workflow(&[workflow]))?);
     }
 
     let failed = tested.iter().filter(|one| one.failure.is_some()).count();
