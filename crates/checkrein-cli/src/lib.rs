@@ -7,10 +7,20 @@ mod output;
 mod session;
 mod settings;
 
+use std::path::Path;
 use std::process::ExitCode;
+
+use checkrein_engine::process;
 
 /// Does what the arguments say.
 pub fn run() -> ExitCode {
+    // An engine starts its supervisor this way; it is no command for people and has to start fast.
+    let mut arguments = std::env::args_os().skip(1);
+    if let (Some(first), Some(lock)) = (arguments.next(), arguments.next())
+        && first == process::SUPERVISE
+    {
+        return process::supervise(Path::new(&lock));
+    }
     let command = match commands::parse() {
         Ok(command) => command,
         Err(exit) => return exit,

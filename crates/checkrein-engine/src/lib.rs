@@ -6,6 +6,7 @@ mod checkpoint;
 mod doctor;
 mod error;
 mod held;
+pub mod process;
 mod store;
 mod token;
 pub mod worker;

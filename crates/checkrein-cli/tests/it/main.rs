@@ -17,6 +17,7 @@ mod frame;
 mod place;
 mod policy;
 mod store;
+mod supervisor;
 mod terminal;
 mod token;
 mod verdict;

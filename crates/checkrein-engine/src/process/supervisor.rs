@@ -1,0 +1,131 @@
+//! The process between an engine and its attempts: it outlives the engine until nothing of an attempt is
+//! alive, and not longer.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use rustix::io::Errno;
+use rustix::process::{getpgid, getpid, getppid, getsid, setpgid, setsid};
+
+use super::attempt::Attempt;
+use super::protocol::{Reply, Request, line};
+use super::{ProcessError, lock, os, running};
+
+/// Does what the engine says on standard input until that closes.
+pub fn supervise(lock: &Path) -> ExitCode {
+    let ready = lead_a_session().and_then(|()| os::adopt_orphans());
+    let refused = |reason: String| {
+        say(&Reply::Refused { reason });
+        ExitCode::FAILURE
+    };
+    if let Err(error) = ready {
+        return refused(error.to_string());
+    }
+    let _lock = match lock::try_lock(lock) {
+        Ok(lock) => lock,
+        Err(ProcessError::Locked { .. }) => {
+            say(&Reply::Locked);
+            return ExitCode::FAILURE;
+        }
+        Err(error) => return refused(error.to_string()),
+    };
+    say(&Reply::Ready);
+    let mut inbox = Inbox::new();
+    while let Some(attempt) = inbox.next_attempt() {
+        let ended = running::run(&attempt, &mut inbox, &mut say);
+        say(&Reply::Ended(ended));
+    }
+    ExitCode::SUCCESS
+}
+
+/// What the engine says.
+pub(super) struct Inbox {
+    bytes: Vec<u8>,
+    /// So many of them are known to have no end of a line.
+    searched: usize,
+    open: bool,
+}
+
+impl Inbox {
+    fn new() -> Inbox {
+        Inbox { bytes: Vec::new(), searched: 0, open: true }
+    }
+
+    /// Whether the engine is still there.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Waits for something, and takes it.
+    pub fn fill(&mut self) {
+        let mut piece = [0; 64 << 10];
+        match rustix::io::read(io::stdin(), &mut piece) {
+            Ok(bytes) if bytes > 0 => self.bytes.extend_from_slice(piece.get(..bytes).unwrap_or_default()),
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Ok(_) | Err(_) => self.open = false,
+        }
+    }
+
+    /// Whether the attempt that runs is to be stopped.
+    pub fn stop(&mut self) -> bool {
+        match self.next() {
+            Some(Request::Stop) => true,
+            // Nobody who knows the rules asks for a second attempt during the first.
+            Some(Request::Run(_)) => {
+                self.open = false;
+                false
+            }
+            None => false,
+        }
+    }
+
+    fn next_attempt(&mut self) -> Option<Attempt> {
+        while self.open {
+            match self.next() {
+                Some(Request::Run(run)) => return Some(Attempt::from(*run)),
+                // The attempt ended before it was stopped.
+                Some(Request::Stop) => {}
+                None => self.fill(),
+            }
+        }
+        None
+    }
+
+    /// The next line, if it is complete. Who writes nonsense is not the engine.
+    fn next(&mut self) -> Option<Request> {
+        let new = self.bytes.get(self.searched..).unwrap_or_default();
+        let Some(end) = new.iter().position(|byte| *byte == b'\n') else {
+            self.searched = self.bytes.len();
+            return None;
+        };
+        let rest = self.bytes.split_off(self.searched + end + 1);
+        let line = std::mem::replace(&mut self.bytes, rest);
+        self.searched = 0;
+        let request = serde_json::from_slice(&line).ok();
+        self.open &= request.is_some();
+        request
+    }
+}
+
+/// Nobody hears it when the engine is gone, and then standard input says so too.
+fn say(reply: &Reply) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(&line(reply)).and_then(|()| stdout.flush());
+}
+
+/// Leaves the terminal: what is typed there does not reach this process or an attempt, and a program that
+/// asks the terminal for a password fails instead of waiting for ever. Also whatever is in this session
+/// descends from this process.
+fn lead_a_session() -> io::Result<()> {
+    if getsid(None)? == getpid() {
+        return Ok(());
+    }
+    // It was started in a group of its own so that no signal from the terminal falls in between, and who
+    // leads a group cannot begin a session.
+    if getpgid(None)? == getpid() {
+        setpgid(None, Some(getpgid(getppid())?))?;
+    }
+    setsid()?;
+    Ok(())
+}
