@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use checkrein_core::checkpoint::Refusal;
 use checkrein_core::document::{Problem, Problems};
+use checkrein_core::run::{CommandKind, Refusal as RunRefusal};
 use checkrein_engine::EngineError;
 use checkrein_store::{StoreError, TransferError};
 
@@ -109,12 +110,19 @@ impl From<EngineError> for CliError {
     fn from(error: EngineError) -> CliError {
         let exit = match &error {
             EngineError::NoCheckpoint(_)
+            | EngineError::NoRun(_)
+            | EngineError::SeveralRuns { .. }
+            | EngineError::RunBusy(_)
+            | EngineError::RunMoved
+            | EngineError::RunRefused(_)
             | EngineError::NoToken(_)
             | EngineError::OtherContent(_)
-            | EngineError::Refused(_)
+            | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. })
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. }) => Exit::Conflict,
-            EngineError::BadId(_)
+            EngineError::Refused(Refusal::NothingToChange { .. })
+            | EngineError::BadId(_)
+            | EngineError::ReservedId(_)
             | EngineError::Empty(_)
             | EngineError::Invisible(_)
             | EngineError::ReservedName(_)
@@ -123,12 +131,22 @@ impl From<EngineError> for CliError {
             | EngineError::Store(StoreError::NotAStore { .. } | StoreError::BadBackup { .. })
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Exit::Usage,
             EngineError::Forbidden { .. }
+            | EngineError::RunFiles { .. }
+            | EngineError::Definition(_)
+            | EngineError::Process(_)
             | EngineError::BadToken(_)
             | EngineError::Store(_)
             | EngineError::Transfer(_) => Exit::Failed,
         };
         let hint = match &error {
             EngineError::NoCheckpoint(_) => Some("`checkrein checkpoint list` shows all there are"),
+            EngineError::NoRun(_) | EngineError::SeveralRuns { .. } => Some("`checkrein runs` lists them"),
+            EngineError::RunBusy(_) => Some("wait for it, or stop that process first"),
+            EngineError::RunRefused(RunRefusal::NotNow { status, command, .. })
+                if status.is_over() && *command == CommandKind::Resume =>
+            {
+                Some("`checkrein rerun RUN` does the same work again")
+            }
             EngineError::OtherContent(_) => {
                 Some("an id stands for one content; take another id for this one")
             }

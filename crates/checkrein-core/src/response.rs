@@ -187,6 +187,14 @@ impl Response {
         Response::failed(&error.into())
     }
 
+    /// The process failed, whatever the response says (X7).
+    pub fn fail(&mut self, reason: String) {
+        self.status = Status::Failure;
+        if self.errors.is_empty() {
+            self.errors.push(certain(reason));
+        }
+    }
+
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.warnings.iter().chain(&self.errors)
     }

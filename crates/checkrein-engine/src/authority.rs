@@ -8,6 +8,8 @@ use crate::EngineError;
 pub enum Act {
     Read,
     AskForCheckpoint,
+    StartRun,
+    ManageRuns,
     GiveVerdict,
     Withdraw,
     ManageTokens,
@@ -20,6 +22,8 @@ impl Act {
         match self {
             Act::Read => "read checkpoints, runs and events",
             Act::AskForCheckpoint => "ask for a checkpoint",
+            Act::StartRun => "start and drive a run",
+            Act::ManageRuns => "resume or cancel a run that was stopped",
             Act::GiveVerdict => "give a verdict",
             Act::Withdraw => "withdraw a checkpoint",
             Act::ManageTokens => "make and revoke tokens",
@@ -33,6 +37,8 @@ impl Act {
 pub static MATRIX: &[(Act, Role)] = &[
     (Act::Read, Role::Viewer),
     (Act::AskForCheckpoint, Role::Agent),
+    (Act::StartRun, Role::Agent),
+    (Act::ManageRuns, Role::Reviewer),
     (Act::GiveVerdict, Role::Reviewer),
     (Act::Withdraw, Role::Reviewer),
     (Act::ManageTokens, Role::Admin),

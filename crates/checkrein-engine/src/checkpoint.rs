@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use checkrein_core::boundary::Boundary;
 use checkrein_core::checkpoint::{
-    Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Resolved, Verdict, is_invisible,
+    Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Refusal, Resolved, Verdict, is_invisible,
 };
 use checkrein_core::config::Reviewer;
 use checkrein_core::decision::{Outcome, Situation, decide};
@@ -68,6 +68,11 @@ impl Engine {
             Some(id) => CheckpointId::new(id)?,
             None => CheckpointId::new(Uuid::now_v7().to_string())?,
         };
+        // What a run asks is asked by the run.
+        let run = id.as_str().split('.').next().unwrap_or_default();
+        if self.store.run_version(run).await? > Version(0) {
+            return Err(EngineError::ReservedId(id));
+        }
         let content = new.deliverable.content()?;
         let policy = self.worker_policy(&new.worker)?;
         let boundary =
@@ -127,7 +132,7 @@ impl Engine {
             }
             // The id is taken: by the same submission, whose answer counts, or by another one.
             Err(CommitError::Conflict) => {
-                let there = self.load(checkpoint.id.as_str()).await?.checkpoint;
+                let there = self.checkpoint_row(checkpoint.id.as_str()).await?.checkpoint;
                 if there.same_submission(&checkpoint) {
                     Ok(there)
                 } else {
@@ -151,12 +156,29 @@ impl Engine {
             return Err(EngineError::Empty("message"));
         }
         self.resolve(id, |checkpoint| {
+            if checkpoint.run.is_some() && request.verdict == Verdict::RequestChanges {
+                return Err(Refusal::NothingToChange { id: checkpoint.id.clone() });
+            }
             checkpoint.resolve(&GivenVerdict {
                 verdict: request.verdict,
                 reason: request.reason.clone().filter(|reason| !reason.trim().is_empty()),
                 by: by.name.clone(),
                 digest: request.digest,
                 // A clock that was set back must not answer before the question.
+                at: self.now().max(checkpoint.created_at),
+            })
+        })
+        .await
+    }
+
+    /// Nobody answered in time, and the policy makes that a no; it is never a yes.
+    pub(crate) async fn time_out(&self, id: &str) -> Result<Checkpoint, EngineError> {
+        self.resolve(id, |checkpoint| {
+            checkpoint.resolve(&GivenVerdict {
+                verdict: Verdict::Reject,
+                reason: Some("nobody answered in time".to_owned()),
+                by: "timeout".to_owned(),
+                digest: None,
                 at: self.now().max(checkpoint.created_at),
             })
         })
@@ -179,7 +201,7 @@ impl Engine {
 
     pub async fn checkpoint(&self, by: &Principal, id: &str) -> Result<CheckpointView, EngineError> {
         require(by, Act::Read)?;
-        let checkpoint = self.load(id).await?.checkpoint;
+        let checkpoint = self.checkpoint_row(id).await?.checkpoint;
         self.view(checkpoint).await
     }
 
@@ -207,7 +229,7 @@ impl Engine {
         let decided = async {
             loop {
                 changes.borrow_and_update();
-                let checkpoint = self.load(id).await?.checkpoint;
+                let checkpoint = self.checkpoint_row(id).await?.checkpoint;
                 if checkpoint.status != CheckpointStatus::Pending {
                     return Ok(checkpoint);
                 }
@@ -220,7 +242,7 @@ impl Engine {
             None => decided.await?,
             Some(at_most) => match tokio::time::timeout(at_most, decided).await {
                 Ok(decided) => decided?,
-                Err(_) => self.load(id).await?.checkpoint,
+                Err(_) => self.checkpoint_row(id).await?.checkpoint,
             },
         };
         self.view(checkpoint).await
@@ -243,7 +265,7 @@ impl Engine {
             let guessed = remembered.is_some();
             let (checkpoint, version) = match remembered.take() {
                 Some(held) => held,
-                None => self.load(id).await.map(|stored| (stored.checkpoint, stored.version))?,
+                None => self.checkpoint_row(id).await.map(|stored| (stored.checkpoint, stored.version))?,
             };
             let next = match settle(&checkpoint) {
                 Ok(Resolved::Now(next)) => *next,
@@ -263,7 +285,7 @@ impl Engine {
         }
     }
 
-    async fn load(&self, id: &str) -> Result<StoredCheckpoint, EngineError> {
+    pub(crate) async fn checkpoint_row(&self, id: &str) -> Result<StoredCheckpoint, EngineError> {
         let none = || EngineError::NoCheckpoint(id.to_owned());
         let id = CheckpointId::new(id).map_err(|_| none())?;
         self.store.checkpoint(&id).await?.ok_or_else(none)

@@ -1,17 +1,40 @@
 //! Why a method did not do what it was asked.
 
+use std::path::PathBuf;
+
 use checkrein_core::checkpoint::{BadId, CheckpointId, Refusal};
 use checkrein_core::deliverable::DeliverableError;
 use checkrein_core::document::Problems;
 use checkrein_core::principal::Role;
+use checkrein_core::run::RunId;
 use checkrein_store::{StoreError, TransferError};
 
 use crate::Act;
+use crate::process::ProcessError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("there is no checkpoint `{0}`")]
     NoCheckpoint(String),
+    #[error("there is no run `{0}`")]
+    NoRun(String),
+    #[error("`{text}` may be run `{one}` or `{other}`")]
+    SeveralRuns { text: String, one: RunId, other: RunId },
+    #[error("run `{0}` is driven by another process")]
+    RunBusy(RunId),
+    /// Somebody else changed it first; load it again.
+    #[error("the run was changed meanwhile")]
+    RunMoved,
+    #[error(transparent)]
+    RunRefused(#[from] checkrein_core::run::Refusal),
+    #[error("`{}` cannot be used: {reason}", path.display())]
+    RunFiles { path: PathBuf, reason: String },
+    #[error("the definition of the run cannot be used: {0}")]
+    Definition(String),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error("`{0}` begins with the id of a run, whose own checkpoints are called so")]
+    ReservedId(CheckpointId),
     #[error("there is no token `{0}`")]
     NoToken(String),
     #[error("checkpoint `{0}` was submitted before with other content")]

@@ -7,6 +7,7 @@ mod doctor;
 mod error;
 mod held;
 pub mod process;
+mod run;
 mod store;
 mod token;
 pub mod worker;
@@ -25,6 +26,7 @@ pub use authority::{Act, MATRIX, allowed};
 pub use checkpoint::{CheckpointView, NewCheckpoint, VerdictRequest};
 pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
+pub use run::{Driver, History, OutputFiles, Rest, RunView, Watch};
 pub use store::{Sweep, restore_store};
 pub use token::{NewToken, Token};
 

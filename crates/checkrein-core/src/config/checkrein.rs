@@ -44,6 +44,22 @@ pub struct CheckreinShape {
     pub classify: ClassifyConfig,
     /// How long what is settled is kept.
     pub retention: Retention,
+    /// The command that performs `agent:` steps of workflows, with its prompt on standard input.
+    pub agent: Option<String>,
+    /// Names of variables whose values are never shown or recorded.
+    pub secrets: Vec<String>,
+    /// How much of what steps write is kept.
+    pub output: OutputShape,
+}
+
+/// How much of what steps write is kept.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutputShape {
+    /// Bytes of each stream of an attempt: the first half and the last. 4 MiB by default.
+    pub max_bytes: Option<usize>,
+    /// Bytes of all output there is; the oldest is removed first. 1 GiB by default.
+    pub quota_bytes: Option<u64>,
 }
 
 /// One policy per scope, since a level's name means what its scope says.

@@ -47,14 +47,35 @@ pub const SETTINGS: &[(&str, &str)] = &[
 
 /// Variables Checkrein sets for an agent. They inform it and never set anything.
 pub const FOR_AGENTS: &[&str] = &[
+    "CHECKREIN_ATTEMPT",
+    "CHECKREIN_ATTEMPT_NUMBER",
     "CHECKREIN_AUTONOMY",
     "CHECKREIN_BRIEF",
+    "CHECKREIN_FAILURE",
     "CHECKREIN_JOB_ID",
+    "CHECKREIN_PHASE",
     "CHECKREIN_PHASE_KIND",
     "CHECKREIN_PHASE_NUMBER",
     "CHECKREIN_RESPONSE",
     "CHECKREIN_RESULT",
     "CHECKREIN_ROUND",
+    "CHECKREIN_RUN_ID",
+    "CHECKREIN_STEP",
+    "CHECKREIN_TARGET",
+    "CHECKREIN_WORKFLOW_ID",
+    "CHECKREIN_WORK_ID",
+];
+
+/// The variables a step finds its context in, and the placeholder each one has.
+pub const OF_CONTEXT: &[(&str, &str)] = &[
+    ("CHECKREIN_RUN_ID", "run_id"),
+    ("CHECKREIN_WORKFLOW_ID", "workflow_id"),
+    ("CHECKREIN_PHASE", "phase"),
+    ("CHECKREIN_STEP", "step"),
+    ("CHECKREIN_ATTEMPT_NUMBER", "attempt"),
+    ("CHECKREIN_TARGET", "target"),
+    ("CHECKREIN_WORK_ID", "work_id"),
+    ("CHECKREIN_FAILURE", "failure"),
 ];
 
 /// The layers the environment contributes to a scope, weakest first.

@@ -158,6 +158,31 @@ impl Settings {
         said(&self.project).or_else(|| said(&self.user)).unwrap_or(Retention::CHECKPOINTS_DEFAULT)
     }
 
+    /// The command that performs what a workflow leaves to an agent.
+    pub fn agent(&self) -> Option<&str> {
+        self.files().find_map(|file| file.shape.agent.as_deref())
+    }
+
+    /// Variables whose values are never shown or recorded.
+    pub fn secrets(&self) -> impl Iterator<Item = &String> {
+        self.files().flat_map(|file| &file.shape.secrets)
+    }
+
+    /// How much of each stream of an attempt is kept.
+    pub fn output_bytes_max(&self) -> usize {
+        self.files().find_map(|file| file.shape.output.max_bytes).unwrap_or(4 << 20)
+    }
+
+    /// How much output is kept in all.
+    pub fn output_quota_bytes(&self) -> u64 {
+        self.files().find_map(|file| file.shape.output.quota_bytes).unwrap_or(1 << 30)
+    }
+
+    /// The files that say something, the strongest first.
+    fn files(&self) -> impl Iterator<Item = &CheckreinFile> {
+        [&self.project, &self.user].into_iter().flatten()
+    }
+
     /// The same oddities, each with its place.
     pub fn frame_problems(&self) -> Problems {
         let mut problems = Problems::default();

@@ -5,8 +5,8 @@ pub(super) fn cancel(moved: &mut Move<'_>, by: String, reason: Option<String>) {
     if moved.run.state.status == RunStatus::Held
         && let Some(hold) = &moved.run.state.hold
     {
-        let hold = hold.number;
-        moved.effects.push(Effect::Withdraw { hold });
+        let checkpoint = moved.run.id.checkpoint(hold);
+        moved.effects.push(Effect::Withdraw { checkpoint });
     }
     moved.record(RunEvent::RunCancelled { by, reason });
 }

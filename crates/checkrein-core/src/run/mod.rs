@@ -221,7 +221,7 @@ pub enum Effect {
     /// End the processes of an attempt.
     End { start: u64 },
     /// Take back what was asked.
-    Withdraw { hold: u32 },
+    Withdraw { checkpoint: String },
     /// Write down how it went.
     Summarise,
 }

@@ -1,0 +1,365 @@
+//! One attempt: a task made a process, and what came back made a response.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use checkrein_core::config::{Settings, env};
+use checkrein_core::duration::Written;
+use checkrein_core::plan::{Action, Context, FilledTask, PlannedPhase, Task};
+use checkrein_core::response::Response;
+use checkrein_core::run::{Finished, Run, UnderWay};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::place::Place;
+use crate::EngineError;
+use crate::process::{
+    Attempt, Ended, Exit, ProcessError, Stdin, Supervisor, Why, last_line, last_object, this_program,
+};
+
+/// Between being told to end and being killed.
+const GRACE: Duration = Duration::from_secs(5);
+/// No response that means anything is longer.
+const RESPONSE_BYTES_MAX: u64 = 16 << 20;
+
+pub(super) enum Performed {
+    Finished(Box<Finished>),
+    /// It was told to end before it had a result.
+    Stopped,
+}
+
+/// Performs the attempts of one run, one after the other, under one supervisor.
+pub(super) struct Performer {
+    supervisor: Option<Supervisor>,
+}
+
+impl Performer {
+    pub const fn new() -> Performer {
+        Performer { supervisor: None }
+    }
+
+    pub async fn perform(
+        &mut self,
+        run: &Run,
+        settings: &Settings,
+        place: &Place,
+        now: Timestamp,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Performed, EngineError> {
+        let Some((under_way, task)) = run.task_under_way() else { return Ok(Performed::Stopped) };
+        let finished = |responses: Vec<Response>, ended: Option<&Ended>, output: Option<String>| {
+            Performed::Finished(Box::new(Finished {
+                start: under_way.start,
+                responses: responses.into_iter().map(|one| (Uuid::new_v4().to_string(), one)).collect(),
+                started_at: now,
+                duration_ms: ended.map_or(0, |ended| ended.duration_ms),
+                exit_code: ended.and_then(|ended| match ended.exit {
+                    Some(Exit::Code(code)) => Some(code),
+                    Some(Exit::Signal(_)) | None => None,
+                }),
+                output,
+            }))
+        };
+        let Some(phase) = run.phase(under_way.phase) else { return Ok(Performed::Stopped) };
+        let prepared = match prepare(run, phase, task, under_way, settings, place) {
+            Ok(prepared) => prepared,
+            Err(Unprepared::Failed(reason)) => {
+                return Ok(finished(vec![Response::failure(reason)], None, None));
+            }
+            Err(Unprepared::Nothing(response)) => return Ok(finished(vec![*response], None, None)),
+        };
+        let supervisor = match &mut self.supervisor {
+            Some(supervisor) => supervisor,
+            none => none.insert(Supervisor::start(&this_program(), &place.supervisor_lock()).await?),
+        };
+        let ended = match supervisor.run(&prepared.attempt, stop).await {
+            Ok(ended) => ended,
+            Err(ProcessError::SupervisorGone { .. }) => {
+                self.supervisor = None;
+                let failed = Response::failure("The process that watches over the step was killed");
+                return Ok(finished(vec![failed], None, Some(prepared.base)));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if ended.why == Why::Stopped {
+            return Ok(Performed::Stopped);
+        }
+        let responses = responses(&prepared, task, &ended, settings);
+        let _ = std::fs::remove_file(&prepared.response);
+        Ok(finished(responses, Some(&ended), Some(prepared.base)))
+    }
+}
+
+struct Prepared {
+    attempt: Attempt,
+    /// What its files are called.
+    base: String,
+    response: PathBuf,
+}
+
+enum Unprepared {
+    /// It fails before it runs.
+    Failed(String),
+    /// There is nothing to run.
+    Nothing(Box<Response>),
+}
+
+fn prepare(
+    run: &Run,
+    phase: &PlannedPhase,
+    task: &Task,
+    under_way: &UnderWay,
+    settings: &Settings,
+    place: &Place,
+) -> Result<Prepared, Unprepared> {
+    let context = context(run, phase, task, under_way);
+    let filled = task
+        .fill(&context)
+        .map_err(|unfilled| Unprepared::Failed(format!("{} ({})", unfilled.message, unfilled.hint)))?;
+    let root = Path::new(&run.definition.directory);
+    let base = base(under_way.start, &task.id);
+    let response = place.file(&base, "response.json");
+    // What a lost attempt wrote is not this one's answer.
+    let _ = std::fs::remove_file(&response);
+    let (argv, stdin) = command(run, phase, &filled, &context, root, place, &base)?;
+    let output = place.output(&base);
+    let secrets = secrets(run, settings, &filled);
+    let attempt = Attempt {
+        key: run.id.attempt(under_way.start),
+        argv,
+        env: environment(settings, &context, &filled, &response, &place.file(&base, "brief.md")),
+        cwd: filled.working_directory.as_ref().map_or_else(|| root.to_owned(), |own| root.join(own)),
+        stdin,
+        wall: task.timeout,
+        idle: task.idle_timeout,
+        grace: GRACE,
+        stdout: output.stdout,
+        stderr: output.stderr,
+        bytes_max: settings.output_bytes_max(),
+        secrets,
+    };
+    Ok(Prepared { attempt, base, response })
+}
+
+/// What placeholders may name.
+fn context(run: &Run, phase: &PlannedPhase, task: &Task, under_way: &UnderWay) -> Context {
+    let mut context = run.definition.values.clone();
+    let mut know = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            context.insert(name.to_owned(), value);
+        }
+    };
+    know("target", run.definition.target.clone());
+    know("work_id", run.definition.work_id.clone());
+    know("run_id", Some(run.id.to_string()));
+    know("workflow_id", Some(run.definition.plan.workflow.clone()));
+    know("phase", Some(phase.name.clone()));
+    know("step", Some(task.name.clone()));
+    know("attempt", Some(under_way.attempt.to_string()));
+    know("failure", run.state.failure.clone());
+    context
+}
+
+fn base(start: u64, task: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
+    let name: String = task.chars().map(plain).take(80).collect();
+    format!("{start:04}-{name}")
+}
+
+fn command(
+    run: &Run,
+    phase: &PlannedPhase,
+    filled: &FilledTask,
+    context: &Context,
+    root: &Path,
+    place: &Place,
+    base: &str,
+) -> Result<(Vec<OsString>, Stdin), Unprepared> {
+    let shell = |command: &str| vec!["/bin/sh".into(), "-c".into(), command.into()];
+    let unwritable = |path: &Path, error: &std::io::Error| {
+        Unprepared::Failed(format!("`{}` cannot be written: {error}", path.display()))
+    };
+    match &filled.action {
+        Action::Shell(command) => Ok((shell(command), Stdin::Nothing)),
+        Action::Agent(prompt) => {
+            let Some(agent) = &run.definition.plan.agent else {
+                return Err(Unprepared::Failed("No agent is configured for this step".to_owned()));
+            };
+            let brief = brief(run, phase, prompt, root);
+            let path = place.file(base, "brief.md");
+            std::fs::write(&path, &brief).map_err(|error| unwritable(&path, &error))?;
+            Ok((shell(agent), Stdin::Text(brief)))
+        }
+        Action::Script(script) => {
+            let path = place.file(base, "context.json");
+            let json = serde_json::to_string_pretty(&json!(context)).unwrap_or_default();
+            std::fs::write(&path, json).map_err(|error| unwritable(&path, &error))?;
+            let script = root.join(script);
+            let runs = std::fs::metadata(&script).is_ok_and(|found| found.permissions().mode() & 0o111 != 0);
+            let mut argv: Vec<OsString> = if runs { Vec::new() } else { vec!["/bin/sh".into()] };
+            argv.extend([script.into_os_string(), path.into_os_string()]);
+            Ok((argv, Stdin::Nothing))
+        }
+        Action::Document(document) => {
+            let path = root.join(document);
+            match std::fs::metadata(&path) {
+                Ok(found) if found.is_file() => {
+                    let noted =
+                        json!({"status": "success", "message": format!("{document} is given to the agent")});
+                    let builtin = checkrein_core::classify::Classifier::builtin();
+                    Err(Unprepared::Nothing(Box::new(Response::normalise(&noted, builtin))))
+                }
+                Ok(_) => Err(Unprepared::Failed(format!("`{document}` is not a file"))),
+                Err(error) => Err(Unprepared::Failed(format!("`{document}` cannot be read: {error}"))),
+            }
+        }
+    }
+}
+
+/// What an agent reads: its prompt, the documents of its phase, and why it is asked again.
+fn brief(run: &Run, phase: &PlannedPhase, prompt: &str, root: &Path) -> String {
+    let mut brief = format!("{}\n", prompt.trim_end());
+    for task in &phase.tasks {
+        if let Action::Document(path) = &task.action
+            && let Ok(text) = std::fs::read_to_string(root.join(path))
+        {
+            let _ = write!(brief, "\n## {path}\n\n{}\n", text.trim_end());
+        }
+    }
+    if let Some(failure) = &run.state.failure {
+        let _ = write!(brief, "\n## What failed before\n\n{failure}\n");
+    }
+    let _ = write!(
+        brief,
+        "\n## How to answer\n\nWrite a JSON object to the file named by CHECKREIN_RESPONSE: \
+         `status` (success, warning or failure), `message`, `warnings`, `errors`, `suggested_fixes`.\n"
+    );
+    brief
+}
+
+/// Everything the person has, without what would let a step act for them; and what the step is told.
+fn environment(
+    settings: &Settings,
+    context: &Context,
+    filled: &FilledTask,
+    response: &Path,
+    brief: &Path,
+) -> Vec<(OsString, OsString)> {
+    let theirs = |name: &str| name != env::TOKEN && !env::FOR_AGENTS.contains(&name);
+    let inherited = settings.environment.iter().filter(|(name, _)| theirs(name));
+    let mut environment: Vec<(OsString, OsString)> =
+        inherited.map(|(name, value)| (name.into(), value.into())).collect();
+    let mut set = |name: &str, value: OsString| {
+        environment.retain(|(known, _)| known != name);
+        environment.push((name.into(), value));
+    };
+    for (name, value) in &filled.env {
+        set(name, value.into());
+    }
+    for (name, value) in env::OF_CONTEXT {
+        if let Some(value) = context.get(*value) {
+            set(name, value.into());
+        }
+    }
+    set("CHECKREIN_RESPONSE", response.into());
+    if matches!(filled.action, Action::Agent(_)) {
+        set("CHECKREIN_BRIEF", brief.into());
+    }
+    environment
+}
+
+/// The values of what was named as secret.
+fn secrets(run: &Run, settings: &Settings, filled: &FilledTask) -> Vec<String> {
+    let named = run.definition.plan.secrets.iter().chain(settings.secrets());
+    let value = |name: &String| {
+        let own = filled.env.get(name).cloned();
+        own.or_else(|| {
+            settings.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+        })
+    };
+    named.filter_map(value).filter(|value| !value.is_empty()).collect()
+}
+
+fn responses(prepared: &Prepared, task: &Task, ended: &Ended, settings: &Settings) -> Vec<Response> {
+    let timed_out = |what: &str, time: Option<Duration>| {
+        let time = time.map(|time| Written(time).to_string()).unwrap_or_default();
+        vec![Response::failure(format!("Step timed out: {what} {time}"))]
+    };
+    match &ended.why {
+        Why::SpawnFailed { reason } => {
+            return vec![Response::failure(format!("Step cannot be started: {reason}"))];
+        }
+        Why::WallTimeout => return timed_out("it took longer than", task.timeout),
+        Why::IdleTimeout => return timed_out("it was silent for", task.idle_timeout),
+        Why::Exited | Why::Stopped => {}
+    }
+    let mut responses = match returned(prepared) {
+        None => vec![Response::normalise(&json!({}), settings.classifier())],
+        Some(Err(reason)) => vec![Response::failure(reason)],
+        Some(Ok(mut value)) => {
+            redact(&mut value, &prepared.attempt.secrets);
+            Response::attempts(&value, settings.classifier())
+        }
+    };
+    if ended.exit != Some(Exit::Code(0))
+        && let Some(last) = responses.last_mut()
+    {
+        let how = match ended.exit {
+            Some(Exit::Code(code)) => format!("Step exited with code {code}"),
+            Some(Exit::Signal(signal)) => format!("Step was ended by signal {signal}"),
+            None => "Step ended in an unknown way".to_owned(),
+        };
+        last.fail(last_line(&prepared.attempt.stderr).unwrap_or(how));
+    }
+    responses
+}
+
+/// What the attempt said of itself: its response file, or an object as the last line of its output.
+fn returned(prepared: &Prepared) -> Option<Result<Value, String>> {
+    let parse = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
+    let file = match std::fs::File::open(&prepared.response) {
+        Ok(file) => file,
+        Err(_) => return last_object(&prepared.attempt.stdout).map(|line| parse(&line)),
+    };
+    let mut bytes = Vec::new();
+    if let Err(error) = file.take(RESPONSE_BYTES_MAX + 1).read_to_end(&mut bytes) {
+        return Some(Err(format!("Step's response cannot be read: {error}")));
+    }
+    if bytes.len() as u64 > RESPONSE_BYTES_MAX {
+        return Some(Err(format!("Step's response is larger than {} MiB", RESPONSE_BYTES_MAX >> 20)));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    if text.trim().is_empty() {
+        return last_object(&prepared.attempt.stdout).map(|line| parse(&line));
+    }
+    Some(parse(&text).map_err(|error| format!("Step's response is not JSON: {error}")))
+}
+
+/// A secret shows nowhere, also not where the step itself says it.
+fn redact(value: &mut Value, secrets: &[String]) {
+    let clean = |text: &mut String| {
+        for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
+            if text.contains(secret.as_str()) {
+                *text = text.replace(secret.as_str(), "***");
+            }
+        }
+    };
+    match value {
+        Value::String(text) => clean(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact(item, secrets)),
+        Value::Object(fields) => {
+            let old = std::mem::take(fields);
+            for (mut name, mut field) in old {
+                clean(&mut name);
+                redact(&mut field, secrets);
+                fields.insert(name, field);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,65 @@
+//! Ends a run for good, whoever drives it.
+
+use std::time::{Duration, Instant};
+
+use checkrein_core::principal::Principal;
+use checkrein_core::run::{Command, Effect, RunId};
+
+use super::place::Place;
+use super::{RunView, log};
+use crate::authority::{Act, require};
+use crate::process::{end_leftovers, wait_for_lock};
+use crate::{Engine, EngineError};
+
+/// So long may whoever drives it take to end its attempt.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+impl Engine {
+    pub async fn cancel_run(
+        &self,
+        by: &Principal,
+        id: &str,
+        reason: Option<String>,
+    ) -> Result<RunView, EngineError> {
+        require(by, Act::ManageRuns)?;
+        let id = self.named_run(id).await?;
+        let mut view = self.load_run(&id).await?;
+        let start = loop {
+            let command = Command::Cancel { by: by.name.clone(), reason: reason.clone() };
+            match self.apply(&mut view, command).await {
+                Ok(effects) => {
+                    break effects.into_iter().find_map(|effect| match effect {
+                        Effect::End { start } => Some(start),
+                        _ => None,
+                    });
+                }
+                Err(EngineError::RunMoved) => view = self.load_run(&id).await?,
+                Err(error) => return Err(error),
+            }
+        };
+        self.end_attempt(&id, start)?;
+        let view = self.load_run(&id).await?;
+        let place = Place::of(&self.store, &id);
+        let _ = log::Log::open(&place, &view.run, &view.history, &mut |_| ());
+        Ok(view)
+    }
+
+    /// Whoever drives the run ends its attempt; where nobody does, this does.
+    fn end_attempt(&self, id: &RunId, start: Option<u64>) -> Result<(), EngineError> {
+        let place = Place::of(&self.store, id);
+        let begun = Instant::now();
+        let _lock = loop {
+            match place.lock()? {
+                Some(lock) => break lock,
+                None if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
+                None => return Err(EngineError::RunBusy(id.clone())),
+            }
+        };
+        let left = wait_for_lock(&place.supervisor_lock(), PATIENCE.saturating_sub(begun.elapsed()))?;
+        drop(left);
+        if let Some(start) = start {
+            end_leftovers(&id.attempt(start), PATIENCE)?;
+        }
+        Ok(())
+    }
+}

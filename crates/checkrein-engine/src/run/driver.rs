@@ -1,0 +1,375 @@
+//! Drives one run: does what is to be done, feeds the result back, until the run rests or waits.
+
+use std::fs::File;
+use std::future::Future;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus, Verdict};
+use checkrein_core::deliverable::{Deliverable, Digest};
+use checkrein_core::event::Event;
+use checkrein_core::policy::OnTimeout;
+use checkrein_core::principal::Principal;
+use checkrein_core::report::Report;
+use checkrein_core::run::{self, Command, Effect, Run, RunEvent, RunId, RunStatus};
+use checkrein_store::{Commit, CommitError, RunCommit, RunRow, Version};
+use jiff::Timestamp;
+use tokio::sync::watch as notice;
+
+use super::attempt::{Performed, Performer};
+use super::log::Log;
+use super::place::Place;
+use super::{History, RunView};
+use crate::authority::{Act, require};
+use crate::process::{end_leftovers, wait_for_lock};
+use crate::{Engine, EngineError};
+
+/// Told of everything that happens, after it is committed.
+pub trait Watch {
+    fn event(&mut self, run: &Run, seq: u64, at: Timestamp, event: &RunEvent);
+    fn warn(&mut self, text: String);
+}
+
+/// Where a drive came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Waits at this checkpoint.
+    Held { checkpoint: String },
+    /// Completed, failed, paused or cancelled.
+    Ended,
+}
+
+/// The only one that drives its run, until it is dropped.
+pub struct Driver<'e> {
+    engine: &'e Engine,
+    by: Principal,
+    view: RunView,
+    place: Place,
+    performer: Performer,
+    log: Log,
+    _lock: File,
+}
+
+/// How long what an engine that died left behind may take to go.
+const LEFTOVERS_MAX: Duration = Duration::from_secs(30);
+
+impl Engine {
+    /// Takes a run up: a new one, one that was left, or one that has been answered.
+    pub async fn drive_run<'e>(
+        &'e self,
+        by: &Principal,
+        id: &str,
+        watch: &mut dyn Watch,
+    ) -> Result<Driver<'e>, EngineError> {
+        require(by, Act::StartRun)?;
+        let id = self.named_run(id).await?;
+        let place = Place::of(&self.store, &id);
+        let lock = place.lock()?.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
+        if let Some(trouble) = &place.fallback {
+            watch.warn(format!("{trouble}; output and log go to `{}`", place.directory.display()));
+        }
+        let view = self.load_run(&id).await?;
+        let log = Log::open(&place, &view.run, &view.history, &mut |text| watch.warn(text));
+        let performer = Performer::new();
+        Ok(Driver { engine: self, by: by.clone(), view, place, performer, log, _lock: lock })
+    }
+
+    /// Applies a command to a run and commits what came of it: what is to be done now.
+    pub(super) async fn apply(
+        &self,
+        view: &mut RunView,
+        command: Command,
+    ) -> Result<Vec<Effect>, EngineError> {
+        let mut run = view.run.clone();
+        // A clock that was set back must not tell of an end before the beginning.
+        let last = view.history.last().map_or(Timestamp::UNIX_EPOCH, |(_, at, _)| *at);
+        let now = self.now().max(last);
+        let before = Version(run.state.version);
+        let applied = run.apply(command, now)?;
+        let new = (before.0 + 1..).zip(applied.events.iter().cloned());
+        let mut history = std::mem::take(&mut view.history);
+        history.extend(new.map(|(seq, event)| (seq, now, event)));
+        let checkpoint = self.checkpoint_of(&run, &history, &applied.effects, now).await;
+        let checkpoint = match checkpoint {
+            Ok(checkpoint) => checkpoint,
+            Err(error) => {
+                history.truncate(history.len() - applied.events.len());
+                view.history = history;
+                return Err(error);
+            }
+        };
+        let row = RunRow { state: run.state.clone(), ..view.row.clone() };
+        let commit = RunCommit {
+            expected: before,
+            run: row.clone(),
+            events: applied.events,
+            at: now,
+            definition: None,
+            checkpoint,
+        };
+        match self.store.commit_run(commit).await {
+            Ok(()) => {
+                let held = run.state.hold.as_ref().filter(|_| run.state.status == RunStatus::Held);
+                let checkpoint = held.map(|hold| run.id.checkpoint(hold));
+                *view = RunView { row, run, history, checkpoint };
+                Ok(applied.effects)
+            }
+            Err(CommitError::Conflict) => Err(EngineError::RunMoved),
+            Err(CommitError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    /// The checkpoint that is opened or taken back with a change of its run.
+    async fn checkpoint_of(
+        &self,
+        run: &Run,
+        history: &History,
+        effects: &[Effect],
+        now: Timestamp,
+    ) -> Result<Option<Commit>, EngineError> {
+        for effect in effects {
+            match effect {
+                Effect::Ask { .. } => {
+                    let Some(hold) = &run.state.hold else { continue };
+                    let since = run.state.last_check_in.as_ref().map_or(0, |check_in| check_in.seq);
+                    let events = history.iter().map(|(seq, at, event)| (*seq, *at, event));
+                    let report = Report::of(run, events, since, now);
+                    let content = Deliverable::Json(run::asked(hold, &report)).content()?;
+                    let opened = Checkpoint {
+                        id: CheckpointId::new(run.id.checkpoint(hold))?,
+                        run: Some(run.id.to_string()),
+                        worker: run.definition.plan.workflow.clone(),
+                        phase: hold.boundary.phase.clone().unwrap_or_default(),
+                        kind: hold.kind.name().to_owned(),
+                        status: CheckpointStatus::Pending,
+                        digest: content.digest,
+                        round: hold.round,
+                        created_at: now,
+                        resolved_at: None,
+                        reason: None,
+                        resolved_by: None,
+                    };
+                    return Ok(Some(Commit {
+                        expected: Version(0),
+                        events: vec![Event::created(&opened)],
+                        checkpoint: opened,
+                        at: now,
+                        content: Some(content),
+                    }));
+                }
+                Effect::Withdraw { checkpoint } => {
+                    let stored = self.checkpoint_row(checkpoint).await?;
+                    if stored.checkpoint.status != CheckpointStatus::Pending {
+                        continue;
+                    }
+                    let withdrawn = Checkpoint {
+                        status: CheckpointStatus::Withdrawn,
+                        reason: Some("its run was cancelled".to_owned()),
+                        resolved_at: Some(now.max(stored.checkpoint.created_at)),
+                        ..stored.checkpoint
+                    };
+                    return Ok(Some(Commit {
+                        expected: stored.version,
+                        events: vec![Event::resolved(&withdrawn)],
+                        at: withdrawn.resolved_at.unwrap_or(now),
+                        checkpoint: withdrawn,
+                        content: None,
+                    }));
+                }
+                Effect::Attempt { .. } | Effect::End { .. } | Effect::Summarise => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether nobody answered in the time the policy gives, and that is a no.
+    pub(super) async fn is_overdue(
+        &self,
+        definition: &Digest,
+        checkpoint: &Checkpoint,
+    ) -> Result<bool, EngineError> {
+        let policy = &self.definition(definition).await?.policy;
+        let Some(timeout) = policy.timeout.filter(|_| policy.on_timeout == OnTimeout::Reject) else {
+            return Ok(false);
+        };
+        let deadline = checkpoint.created_at.checked_add(timeout).unwrap_or(Timestamp::MAX);
+        Ok(self.now() >= deadline)
+    }
+}
+
+impl Driver<'_> {
+    pub fn view(&self) -> &RunView {
+        &self.view
+    }
+
+    pub fn id(&self) -> &RunId {
+        &self.view.run.id
+    }
+
+    /// Where the captured output of an attempt lies.
+    pub fn place_of(&self, base: &str) -> super::OutputFiles {
+        self.place.output(base)
+    }
+
+    /// Goes on with a run that was paused or failed; one that is over refuses (W18).
+    pub async fn resume(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        match self.view.run.state.status {
+            RunStatus::Created | RunStatus::Running | RunStatus::Held => Ok(()),
+            _ => {
+                require(&self.by, Act::ManageRuns)?;
+                let by = self.by.name.clone();
+                self.apply(Command::Resume { by }, watch).await
+            }
+        }
+    }
+
+    /// Drives until the run waits or rests. When `stop` becomes true, the attempt under way is ended and
+    /// the run is paused.
+    pub async fn go(
+        &mut self,
+        stop: &notice::Receiver<bool>,
+        watch: &mut dyn Watch,
+    ) -> Result<Rest, EngineError> {
+        // An attempt that somebody else has begun is not ours to wait for.
+        let mut begun = None;
+        loop {
+            let next = match self.view.run.state.status {
+                RunStatus::Created => Some(Command::Start),
+                RunStatus::Held => match self.answer().await? {
+                    Some(answer) => Some(answer),
+                    None => {
+                        let checkpoint = self.view.checkpoint.clone().unwrap_or_default();
+                        return Ok(Rest::Held { checkpoint });
+                    }
+                },
+                RunStatus::Running => {
+                    let start = self.view.run.state.starts;
+                    if begun == Some(start) {
+                        self.perform(stop.clone()).await?
+                    } else {
+                        self.clear_away(start)?;
+                        Some(Command::Lose { start })
+                    }
+                }
+                _ => return Ok(Rest::Ended),
+            };
+            let moved = match next {
+                Some(command) => self.apply(command, watch).await,
+                None => Err(EngineError::RunMoved),
+            };
+            match moved {
+                Ok(()) => {}
+                // Somebody else changed it: it was cancelled, nearly always.
+                Err(EngineError::RunMoved) => {
+                    let seen = self.view.history.len();
+                    self.view = self.engine.load_run(&self.view.run.id).await?;
+                    self.tell(seen, watch);
+                }
+                Err(error) => return Err(error),
+            }
+            begun = Some(self.view.run.state.starts);
+        }
+    }
+
+    /// The command that answers the hold, once there is a verdict.
+    async fn answer(&self) -> Result<Option<Command>, EngineError> {
+        let (Some(hold), Some(id)) = (&self.view.run.state.hold, &self.view.checkpoint) else {
+            return Ok(None);
+        };
+        let checkpoint = self.engine.checkpoint_row(id).await?.checkpoint;
+        let checkpoint = if checkpoint.status == CheckpointStatus::Pending
+            && self.engine.is_overdue(&self.view.row.definition, &checkpoint).await?
+        {
+            self.engine.time_out(id).await?
+        } else {
+            checkpoint
+        };
+        let verdict = match checkpoint.status {
+            CheckpointStatus::Pending => return Ok(None),
+            CheckpointStatus::Approved => Verdict::Approve,
+            // A missing, lost or late answer is never an approval.
+            _ => Verdict::Reject,
+        };
+        let by = checkpoint.resolved_by.unwrap_or_else(|| "nobody".to_owned());
+        Ok(Some(Command::Answer { hold: hold.number, verdict, by, reason: checkpoint.reason }))
+    }
+
+    /// Performs the attempt under way. None where the run has moved meanwhile.
+    async fn perform(&mut self, mut stop: notice::Receiver<bool>) -> Result<Option<Command>, EngineError> {
+        let mut why = None;
+        let stopped = async {
+            // Where nobody can stop it any more, nobody will.
+            if stop.wait_for(|stop| *stop).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let (mut stopped, mut moved) = (pin!(stopped), pin!(self.moved()));
+        let interrupted = std::future::poll_fn(|context| {
+            if stopped.as_mut().poll(context).is_ready() {
+                why = Some(Interrupted::Stop);
+            } else if moved.as_mut().poll(context).is_ready() {
+                why = Some(Interrupted::Moved);
+            }
+            if why.is_some() { Poll::Ready(()) } else { Poll::Pending }
+        });
+        let engine = self.engine;
+        let performed = self
+            .performer
+            .perform(&self.view.run, &engine.settings, &self.place, engine.now(), interrupted)
+            .await?;
+        Ok(match (why, performed) {
+            (Some(Interrupted::Moved), _) | (None, Performed::Stopped) => None,
+            (Some(Interrupted::Stop), Performed::Stopped) => {
+                Some(Command::Pause { by: self.by.name.clone() })
+            }
+            (_, Performed::Finished(finished)) => Some(Command::Finish(*finished)),
+        })
+    }
+
+    /// Ready when somebody else has changed the run.
+    fn moved(&self) -> impl Future<Output = ()> + use<> {
+        let (store, id) = (self.engine.store.clone(), self.view.run.id.clone());
+        let known = Version(self.view.run.state.version);
+        async move {
+            let Ok(mut changes) = store.changes() else { return std::future::pending().await };
+            loop {
+                changes.borrow_and_update();
+                if store.run_version(id.as_str()).await.is_ok_and(|version| version != known) {
+                    return;
+                }
+                if changes.changed().await.is_err() {
+                    return std::future::pending().await;
+                }
+            }
+        }
+    }
+
+    /// Makes sure that nothing of an attempt that was left is alive.
+    fn clear_away(&self, start: u64) -> Result<(), EngineError> {
+        drop(wait_for_lock(&self.place.supervisor_lock(), LEFTOVERS_MAX)?);
+        end_leftovers(&self.view.run.id.attempt(start), LEFTOVERS_MAX)?;
+        Ok(())
+    }
+
+    async fn apply(&mut self, command: Command, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        let seen = self.view.history.len();
+        self.engine.apply(&mut self.view, command).await?;
+        self.tell(seen, watch);
+        Ok(())
+    }
+
+    /// Logs and tells what happened after the first `seen` events.
+    fn tell(&mut self, seen: usize, watch: &mut dyn Watch) {
+        let new = self.view.history.len().saturating_sub(seen);
+        self.log.append(&self.view.run, &self.view.history, new, &mut |text| watch.warn(text));
+        for (seq, at, event) in self.view.history.iter().skip(seen) {
+            watch.event(&self.view.run, *seq, *at, event);
+        }
+    }
+}
+
+enum Interrupted {
+    Stop,
+    Moved,
+}

@@ -1,0 +1,210 @@
+//! Runs: start, drive, look, cancel.
+//!
+//! Each cycle loads the run, lets the core decide, commits what came of it, and only then does what is
+//! to be done. Whatever dies in between is found again in the store.
+
+mod attempt;
+mod cancel;
+mod driver;
+mod log;
+mod place;
+
+use std::sync::Arc;
+
+use checkrein_core::deliverable::Deliverable;
+use checkrein_core::event::Event;
+use checkrein_core::principal::Principal;
+use checkrein_core::report::Report;
+use checkrein_core::run::{Definition, Run, RunEvent, RunId, RunStatus};
+use checkrein_store::{CommitError, Page, RunCommit, RunFilter, RunRow, StoredRun, Version};
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::authority::{Act, require};
+use crate::{Engine, EngineError};
+
+pub use driver::{Driver, Rest, Watch};
+pub use place::OutputFiles;
+
+/// What happened in a run: the number of each event, when, and what.
+pub type History = Vec<(u64, Timestamp, RunEvent)>;
+
+/// A run with everything that happened in it.
+#[derive(Clone, Debug)]
+pub struct RunView {
+    pub row: RunRow,
+    pub run: Run,
+    pub history: History,
+    /// The checkpoint it waits at.
+    pub checkpoint: Option<String>,
+}
+
+impl RunView {
+    pub fn report(&self, now: Timestamp) -> Report {
+        Report::of(&self.run, self.history.iter().map(|(seq, at, event)| (*seq, *at, event)), 0, now)
+    }
+}
+
+impl Engine {
+    /// Records a new run; nothing happens yet.
+    pub async fn create_run(
+        &self,
+        by: &Principal,
+        definition: Definition,
+        rerun_of: Option<String>,
+    ) -> Result<RunId, EngineError> {
+        require(by, Act::StartRun)?;
+        let json =
+            serde_json::to_value(&definition).map_err(|error| EngineError::Definition(error.to_string()))?;
+        let content = Deliverable::Json(json).content()?;
+        let definition = Arc::new(definition);
+        loop {
+            let now = self.now();
+            let created = RunEvent::RunCreated {
+                workflow: definition.plan.workflow.clone(),
+                target: definition.target.clone(),
+                work_id: definition.work_id.clone(),
+                definition: content.digest,
+                rerun_of: rerun_of.clone(),
+                by: by.name.clone(),
+            };
+            let (run, applied) = Run::create(new_id(now), Arc::clone(&definition), created, now);
+            let row = RunRow {
+                id: run.id.clone(),
+                workflow: definition.plan.workflow.clone(),
+                target: definition.target.clone(),
+                work_id: definition.work_id.clone(),
+                rerun_of: rerun_of.clone(),
+                definition: content.digest,
+                state: run.state,
+            };
+            let commit = RunCommit {
+                expected: Version(0),
+                run: row,
+                events: applied.events,
+                at: now,
+                definition: Some(content.clone()),
+                checkpoint: None,
+            };
+            match self.store.commit_run(commit).await {
+                Ok(()) => return Ok(run.id),
+                // Somebody made the same id in the same second.
+                Err(CommitError::Conflict) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The same work again, under a new id (W18).
+    pub async fn rerun(&self, by: &Principal, id: &str) -> Result<RunId, EngineError> {
+        let view = self.load_run(&self.named_run(id).await?).await?;
+        self.create_run(by, Definition::clone(&view.run.definition), Some(view.row.id.to_string())).await
+    }
+
+    pub async fn run(&self, by: &Principal, id: &str) -> Result<RunView, EngineError> {
+        require(by, Act::Read)?;
+        self.load_run(&self.named_run(id).await?).await
+    }
+
+    /// The newest first.
+    pub async fn runs(
+        &self,
+        by: &Principal,
+        filter: &RunFilter,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Page<StoredRun>, EngineError> {
+        require(by, Act::Read)?;
+        Ok(self.store.runs(filter, before, limit).await?)
+    }
+
+    /// What a program could go on with now: begun and left, or answered.
+    pub async fn ready_runs(&self, by: &Principal) -> Result<Vec<RunId>, EngineError> {
+        require(by, Act::StartRun)?;
+        let mut ready = Vec::new();
+        for status in [RunStatus::Held, RunStatus::Running, RunStatus::Created] {
+            let filter = RunFilter { status: Some(status), workflow: None };
+            let mut before = None;
+            loop {
+                let page = self.store.runs(&filter, before, 500).await?;
+                for stored in page.items {
+                    if self.is_ready(&stored.run).await? {
+                        ready.push(stored.run.id);
+                    }
+                }
+                before = page.next;
+                if before.is_none() {
+                    break;
+                }
+            }
+        }
+        // The oldest has waited longest.
+        ready.reverse();
+        Ok(ready)
+    }
+
+    async fn is_ready(&self, row: &RunRow) -> Result<bool, EngineError> {
+        let Some(hold) = row.state.hold.as_ref().filter(|_| row.state.status == RunStatus::Held) else {
+            return Ok(place::Place::of(&self.store, &row.id).is_free());
+        };
+        let checkpoint = self.checkpoint_row(&row.id.checkpoint(hold)).await?.checkpoint;
+        Ok(checkpoint.resolved_at.is_some() || self.is_overdue(&row.definition, &checkpoint).await?)
+    }
+
+    /// The run a person means: by its id, or by a beginning or end of it that no other has.
+    pub(crate) async fn named_run(&self, text: &str) -> Result<RunId, EngineError> {
+        if self.store.run_version(text).await? > Version(0) {
+            return Ok(RunId::new(text));
+        }
+        let mut named = if text.is_empty() { Vec::new() } else { self.store.runs_named(text).await? };
+        match (named.pop(), named.pop()) {
+            (Some(one), None) => Ok(one),
+            (Some(one), Some(other)) => {
+                Err(EngineError::SeveralRuns { text: text.to_owned(), one: other, other: one })
+            }
+            _ => Err(EngineError::NoRun(text.to_owned())),
+        }
+    }
+
+    pub(crate) async fn load_run(&self, id: &RunId) -> Result<RunView, EngineError> {
+        let none = || EngineError::NoRun(id.to_string());
+        let row = self.store.run(id.as_str()).await?.ok_or_else(none)?.run;
+        let definition = self.definition(&row.definition).await?;
+        let mut history = Vec::new();
+        for stored in self.store.history(id.as_str()).await? {
+            if let Event::Run(event) = stored.event {
+                history.push((stored.seq, stored.at, event));
+            }
+        }
+        // Between the two reads it may have gone on; what is told ends where the state is.
+        history.retain(|(seq, ..)| *seq <= row.state.version);
+        let run = Run { id: row.id.clone(), definition, state: row.state.clone() };
+        let held = run.state.hold.as_ref().filter(|_| run.state.status == RunStatus::Held);
+        let checkpoint = held.map(|hold| run.id.checkpoint(hold));
+        Ok(RunView { row, run, history, checkpoint })
+    }
+
+    async fn definition(
+        &self,
+        digest: &checkrein_core::deliverable::Digest,
+    ) -> Result<Arc<Definition>, EngineError> {
+        let content = self.store.content(digest).await?;
+        let content = content.ok_or_else(|| EngineError::Definition("it is not in the store".to_owned()))?;
+        serde_json::from_slice(&content.bytes)
+            .map(Arc::new)
+            .map_err(|error| EngineError::Definition(error.to_string()))
+    }
+}
+
+/// When it was made, and a word that no other run of that second has: short enough to type.
+fn new_id(now: Timestamp) -> RunId {
+    const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let random = Uuid::new_v4().as_u128();
+    let word: String = (0..5)
+        .filter_map(|place| {
+            let index = usize::try_from((random >> (place * 5)) & 31).ok()?;
+            LETTERS.get(index).map(|letter| char::from(*letter))
+        })
+        .collect();
+    RunId::new(format!("{}-{word}", now.strftime("%Y%m%d-%H%M%S")))
+}

@@ -1,0 +1,97 @@
+//! Where a run keeps its files: beside the store, or where that cannot be written, in the temporary
+//! directory. Trouble with them never fails a run (W11).
+
+use std::fs::{File, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use checkrein_core::run::RunId;
+use checkrein_store::Store;
+
+use crate::EngineError;
+
+pub(crate) struct Place {
+    pub directory: PathBuf,
+    pub log: PathBuf,
+    /// Why it is not beside the store.
+    pub fallback: Option<String>,
+}
+
+/// The captured output of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputFiles {
+    pub stdout: PathBuf,
+    pub stderr: PathBuf,
+}
+
+impl Place {
+    pub fn of(store: &Store, id: &RunId) -> Place {
+        let beside = store.path().parent().unwrap_or(Path::new("/"));
+        let place = |root: &Path, fallback| Place {
+            directory: root.join("runs").join(id.as_str()),
+            log: root.join("logs").join(format!("{id}.jsonl")),
+            fallback,
+        };
+        let here = place(beside, None);
+        match here.make() {
+            Ok(()) => here,
+            Err(error) => {
+                let root = fallback_root();
+                let elsewhere = place(&root, Some(format!("`{}`: {error}", here.directory.display())));
+                // Where this fails too, whoever writes there says so.
+                let _ = elsewhere.make();
+                elsewhere
+            }
+        }
+    }
+
+    fn make(&self) -> std::io::Result<()> {
+        let own = |directory: &Path| {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+            tempfile::tempfile_in(directory).map(|_| ())
+        };
+        own(&self.directory)?;
+        self.log.parent().map_or(Ok(()), own)
+    }
+
+    /// Nobody else drives the run until this is dropped.
+    pub fn lock(&self) -> Result<Option<File>, EngineError> {
+        let path = self.directory.join("lock");
+        let fail =
+            |error: std::io::Error| EngineError::RunFiles { path: path.clone(), reason: error.to_string() };
+        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(fail)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(fail(error)),
+        }
+    }
+
+    pub fn is_free(&self) -> bool {
+        self.lock().is_ok_and(|lock| lock.is_some())
+    }
+
+    /// Held by the run's supervisor while anything of an attempt is alive.
+    pub fn supervisor_lock(&self) -> PathBuf {
+        self.directory.join("supervisor.lock")
+    }
+
+    /// `0003-build-implement.stdout` for a base of `0003-build-implement`.
+    pub fn file(&self, base: &str, ending: &str) -> PathBuf {
+        self.directory.join(format!("{base}.{ending}"))
+    }
+
+    pub fn output(&self, base: &str) -> OutputFiles {
+        OutputFiles { stdout: self.file(base, "stdout"), stderr: self.file(base, "stderr") }
+    }
+}
+
+/// A directory that only this user may look into; anybody may have made one of that name.
+fn fallback_root() -> PathBuf {
+    let uid = rustix::process::getuid().as_raw();
+    let root = std::env::temp_dir().join(format!("checkrein-{uid}"));
+    let _ = std::fs::DirBuilder::new().mode(0o700).create(&root);
+    let ours = std::fs::symlink_metadata(&root)
+        .is_ok_and(|found| found.is_dir() && found.uid() == uid && found.mode() & 0o077 == 0);
+    if ours { root } else { std::env::temp_dir().join(format!("checkrein-{uid}-{}", std::process::id())) }
+}
