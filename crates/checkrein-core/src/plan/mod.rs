@@ -121,3 +121,6 @@ impl Plan {
         self.phases.get(phase)?.tasks.get(task)
     }
 }
+
+#[cfg(test)]
+mod tests;
