@@ -123,4 +123,6 @@ impl Plan {
 }
 
 #[cfg(test)]
+mod fill_tests;
+#[cfg(test)]
 mod tests;
