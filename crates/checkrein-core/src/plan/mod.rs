@@ -121,3 +121,8 @@ impl Plan {
         self.phases.get(phase)?.tasks.get(task)
     }
 }
+
+#[cfg(test)]
+mod fill_tests;
+#[cfg(test)]
+mod tests;

@@ -42,8 +42,8 @@ pub(super) fn value_of<'c>(name: &str, context: &'c Context) -> Result<&'c str, 
             let known = || context.keys().map(String::as_str);
             let near = match (closest(name, known()), context.is_empty()) {
                 (Some(near), _) => format!("did you mean `{{{near}}}`?"),
-                (None, true) => "nothing is known here".to_owned(),
-                (None, false) => format!("known: {}", listed(known())),
+                (None, true) => "nothing is known here.".to_owned(),
+                (None, false) => format!("known: {}.", listed(known())),
             };
             format!("{near} Write `{{{{{name}}}}}` for the text itself")
         },

@@ -42,7 +42,7 @@ impl Plan {
             tasks.push(own);
         }
         let named = phases.iter().map(|phase| phase.name.as_str()).zip(tasks.iter().map(Vec::as_slice));
-        problems.extend(repeated_ids(named));
+        problems.extend(repeated_ids(chain, named));
         let steps = tasks.iter().flatten().any(|placed| placed.task.kind == StepOrHook::Step);
         if !steps && !problems.has_errors() {
             let missing = if phases.is_empty() { "has no phases" } else { "has no steps" };

@@ -166,8 +166,11 @@ impl Applying<'_> {
             let source = Source { rank: self.layer.rank, name, level: None };
             let gates = &mut self.to.policy.require_approval_for;
             if !gates.contains(phase) {
+                // The list belongs to whoever began it; every gate of a phase has a source of its own.
+                if gates.is_empty() {
+                    self.to.sources.insert(list.to_owned(), source.clone());
+                }
                 gates.push(phase.clone());
-                self.to.sources.insert(list.to_owned(), source.clone());
             } else if phase == "release" {
                 self.to.sources.remove(pause);
             }
