@@ -4,10 +4,11 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use anstyle::Style;
-use checkrein_core::checkpoint::is_invisible;
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::{CliError, Exit};
+
+pub use checkrein_core::shown::{harmless, one_line};
 
 pub const HEADING: Style = Style::new().bold();
 pub const FAINT: Style = Style::new().dimmed();
@@ -44,21 +45,6 @@ impl Output {
             Err(error) => CliError::failed(format!("stdout cannot be written: {error}")).report(),
         }
     }
-}
-
-/// Text of an agent or a file on one line, unable to command the terminal.
-pub fn one_line(text: &str) -> String {
-    text.split(['\n', '\r']).map(harmless).collect::<Vec<_>>().join(" ")
-}
-
-/// The same, keeping its lines.
-pub fn harmless(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let commands = c != '\n' && is_invisible(c);
-        if commands { out.extend(c.escape_unicode()) } else { out.push(c) }
-    }
-    out
 }
 
 /// A word as a shell takes it: what an agent named must not do more than name when a person pastes it.

@@ -26,3 +26,4 @@ pub mod heuristic;
 pub mod config;
 pub mod document;
 pub mod duration;
+pub mod shown;

@@ -4,6 +4,15 @@
 
 mod remedy;
 
+mod order;
+mod wording;
+
+mod detail;
+mod layout;
+mod text;
+
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +23,11 @@ use crate::finding::{Finding, FindingKind};
 use crate::run::{Attempt, Definition, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped};
 use crate::tally::{BySeverity, Tally};
 
+pub use layout::Style;
+pub use order::OfCategory;
 pub use remedy::Remedy;
+pub use text::{Format, pages};
+pub use wording::{duration as duration_words, status as status_words};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -24,6 +37,8 @@ pub struct Report {
     pub work_id: Option<String>,
     pub status: RunStatus,
     pub stopped: Option<Stopped>,
+    /// Why it stands where it stands: what stopped it, what it asks, who ended it.
+    pub reason: Option<String>,
     pub started_at: Timestamp,
     /// When it came to rest; none while it goes on or waits.
     pub ended_at: Option<Timestamp>,
@@ -90,6 +105,7 @@ impl Report {
             work_id: definition.work_id.clone(),
             status: state.status,
             stopped: state.stopped.clone(),
+            reason: None,
             started_at: state.started_at.unwrap_or(state.created_at),
             ended_at: state.ended_at,
             duration_ms: 0,
@@ -106,12 +122,15 @@ impl Report {
         let end = state.ended_at.unwrap_or(now);
         let lasted = end.duration_since(report.started_at).as_millis();
         report.duration_ms = u64::try_from(lasted).unwrap_or(0);
+        let names = definition.plan.phases.iter().enumerate();
+        let places: HashMap<&str, usize> = names.map(|(index, phase)| (phase.name.as_str(), index)).collect();
         let mut judged: Option<usize> = None;
         for (seq, _, event) in events {
             match event {
                 RunEvent::AttemptFinished(attempt) => {
                     if attempt.judged
-                        && let Some(row) = report.phases.iter_mut().find(|row| row.name == attempt.phase)
+                        && let Some(place) = places.get(attempt.phase.as_str())
+                        && let Some(row) = report.phases.get_mut(*place)
                     {
                         for finding in attempt.response.findings() {
                             let counts = match finding.kind {
@@ -143,7 +162,7 @@ impl Report {
                         }
                     }
                 }
-                _ => {}
+                event => report.reason = reason(report.reason.take(), event),
             }
         }
         report.remedies = remedy::all(&report);
@@ -172,20 +191,37 @@ impl Report {
 
     /// Forgets the last findings of a kind that were noted from `from` on.
     fn truncate(&mut self, from: usize, kind: FindingKind, count: u64) {
-        let mut left = count;
-        for index in (from..self.findings.len()).rev() {
-            if left == 0 {
-                break;
-            }
-            if self.findings.get(index).is_some_and(|noted| noted.finding.kind == kind) {
-                self.findings.remove(index);
-                left -= 1;
-            }
-        }
+        let tail = self.findings.split_off(from);
+        let all = tail.iter().filter(|noted| noted.finding.kind == kind).count() as u64;
+        let mut left = all.saturating_sub(count);
+        self.findings.extend(tail.into_iter().filter(|noted| {
+            let of_kind = noted.finding.kind == kind;
+            let keep = !of_kind || left > 0;
+            left = left.saturating_sub(u64::from(of_kind));
+            keep
+        }));
         match kind {
             FindingKind::Warning => self.truncated.warnings += count,
             FindingKind::Error => self.truncated.errors += count,
         }
+    }
+}
+
+/// After an event that has to do with it; others leave it as it was.
+fn reason(before: Option<String>, event: &RunEvent) -> Option<String> {
+    let by = |what: &str, by: &str, reason: &Option<String>| match reason {
+        Some(reason) => format!("{what} by {by}: {reason}"),
+        None => format!("{what} by {by}"),
+    };
+    match event {
+        RunEvent::RunHeld { reason, .. } => Some(reason.clone()),
+        RunEvent::HoldReleased { .. } | RunEvent::RunResumed { .. } => None,
+        RunEvent::HoldRejected { by: who, reason, .. } => Some(by("Rejected", who, reason)),
+        // A no pauses the run, and is the better reason.
+        RunEvent::RunPaused { by: who } => before.or_else(|| Some(by("Paused", who, &None))),
+        RunEvent::RunCancelled { by: who, reason } => Some(by("Cancelled", who, reason)),
+        RunEvent::RunEnded { reason, .. } => reason.clone(),
+        _ => before,
     }
 }
 

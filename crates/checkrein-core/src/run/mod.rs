@@ -375,4 +375,4 @@ impl Move<'_> {
 #[cfg(test)]
 mod simulator;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

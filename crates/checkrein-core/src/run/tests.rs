@@ -15,7 +15,7 @@ use crate::policy::{LayerRank, Resolution, Scope};
 use crate::response::Response;
 
 /// `build: a b | evaluate: +lint c` becomes two phases; `+` is a hook before, `-x` a disabled phase.
-pub(super) fn plan(text: &str) -> Plan {
+pub(crate) fn plan(text: &str) -> Plan {
     let phase = |text: &str| {
         let (name, tasks) = text.split_once(':').unwrap();
         let name = name.trim();
@@ -54,7 +54,7 @@ pub(super) fn plan(text: &str) -> Plan {
     }
 }
 
-pub(super) fn definition(plan: Plan, autonomy: &str) -> Arc<Definition> {
+pub(crate) fn definition(plan: Plan, autonomy: &str) -> Arc<Definition> {
     let layer = env::layer(LayerRank::Start, "test", autonomy).unwrap();
     let policy = Resolution::resolve(Scope::Workflow, [&layer], Classifier::builtin()).unwrap().policy;
     Arc::new(Definition {

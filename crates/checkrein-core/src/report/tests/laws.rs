@@ -1,0 +1,151 @@
+//! What holds for every report, whatever an agent wrote.
+
+use proptest::prelude::*;
+use unicode_width::UnicodeWidthStr;
+
+use super::*;
+use crate::finding::{Category, Finding, Fix, Severity};
+
+/// Texts with everything that is dangerous to some format.
+fn words() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-z]{1,12}",
+        any::<String>(),
+        Just(" ".to_owned()),
+        Just("\n".to_owned()),
+        Just("⚠\u{fe0f}".to_owned()),
+        Just("1\u{fe0f}\u{20e3}".to_owned()),
+        Just("日本".to_owned()),
+        Just("e\u{301}".to_owned()),
+        Just("</script><script>alert(1)</script>".to_owned()),
+        Just("<!--".to_owned()),
+        Just("]]>".to_owned()),
+        Just("&amp;\"'".to_owned()),
+        Just("\u{0}\u{1b}[2J\u{fffe}".to_owned()),
+        Just("| * _ ` # [x](y)".to_owned()),
+    ];
+    proptest::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+prop_compose! {
+    fn noted()(
+        text in words(),
+        analysis in proptest::option::of(words()),
+        fix in proptest::option::of((words(), proptest::option::of(words()), proptest::option::of(words()))),
+        category in prop_oneof![
+            proptest::sample::select(&Category::STANDARD[..]),
+            words().prop_map(|word| Category::parse(&word)),
+        ],
+        severity in proptest::sample::select(&Severity::ALL[..]),
+        kind in prop_oneof![Just(FindingKind::Warning), Just(FindingKind::Error)],
+        (phase, task) in (0..3_usize, words()),
+        attempt in 1..3_u32,
+    ) -> Noted {
+        let suggested_fix = fix.map(|(description, command, file)| Fix { description, command, file });
+        Noted {
+            task: format!("{}:{task}", PHASES[phase]),
+            phase: PHASES[phase].to_owned(),
+            attempt,
+            finding: Finding { kind, text, severity, category, suggested_fix, raw_severity: None },
+            analysis,
+        }
+    }
+}
+
+const PHASES: [&str; 3] = ["frame", "建てる", "release"];
+
+prop_compose! {
+    fn report()(
+        findings in proptest::collection::vec(noted(), 0..12),
+        reason in proptest::option::of(words()),
+        artifacts in proptest::collection::vec(words(), 0..3),
+        message in proptest::option::of(words()),
+        status in proptest::sample::select(&RunStatus::ALL[..]),
+        truncated in (0..3_u64, 0..3_u64),
+    ) -> Report {
+        let mut report = warned();
+        let mut attempts: Vec<Attempt> = Vec::new();
+        report.status = status;
+        report.reason = reason.clone();
+        report.target = reason;
+        report.phases = PHASES.iter().map(|name| PhaseRow {
+            name: (*name).to_owned(),
+            status: PhaseStatus::Warning,
+            unfinished: false,
+            steps_done: 1,
+            steps: 1,
+            warnings: BySeverity::default(),
+            errors: BySeverity::default(),
+        }).collect();
+        for noted in &findings {
+            let row = report.phases.iter_mut().find(|row| row.name == noted.phase).unwrap();
+            let counts = match noted.finding.kind {
+                FindingKind::Warning => &mut row.warnings,
+                FindingKind::Error => &mut row.errors,
+            };
+            counts.add(noted.finding.severity);
+            let mut attempt = report.attempts[0].clone();
+            attempt.task.clone_from(&noted.task);
+            attempt.phase.clone_from(&noted.phase);
+            attempt.attempt = noted.attempt;
+            attempt.response.message.clone_from(&message);
+            attempt.response.details = Some(json!({noted.finding.text.clone(): noted.analysis}));
+            match noted.finding.kind {
+                FindingKind::Warning => attempt.response.warnings.push(noted.finding.clone()),
+                FindingKind::Error => attempt.response.errors.push(noted.finding.clone()),
+            }
+            attempts.push(attempt);
+        }
+        report.findings = findings;
+        report.attempts = attempts;
+        report.truncated = Truncated { warnings: truncated.0, errors: truncated.1 };
+        report.artifacts = artifacts.into_iter().map(Value::from).collect();
+        report.remedies = remedy::all(&report);
+        report
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_line_of_the_box_is_as_wide_as_the_box(
+        report in report(), width in 40..200_usize, unicode: bool,
+        format in proptest::sample::select(&Format::ALL[..]),
+    ) {
+        let text = report.text(format, Style { width, unicode });
+        for line in text.lines() {
+            prop_assert_eq!(line.width(), width, "{}", line);
+            prop_assert!(!line.chars().any(crate::checkpoint::is_invisible), "{:?}", line);
+            prop_assert!(unicode || line.is_ascii());
+        }
+    }
+
+    #[test]
+    fn counts_add_up(report in report()) {
+        for kind in [FindingKind::Warning, FindingKind::Error] {
+            let kept = report.of_kind(kind).count();
+            prop_assert_eq!(report.by_step(kind).len(), kept);
+            prop_assert_eq!(report.totals(kind).total(), kept as u64);
+            let categories = report.by_category(kind);
+            prop_assert_eq!(categories.iter().map(|entry| entry.count).sum::<u64>(), kept as u64);
+            for entry in categories {
+                prop_assert_eq!(entry.tasks.iter().map(|(_, count)| count).sum::<u64>(), entry.count);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_told_of_a_run_is_what_was_counted() {
+    for (name, report) in cases() {
+        for (kind, tally) in
+            [(FindingKind::Warning, report.tally.warnings), (FindingKind::Error, report.tally.errors)]
+        {
+            let truncated = match kind {
+                FindingKind::Warning => report.truncated.warnings,
+                FindingKind::Error => report.truncated.errors,
+            };
+            assert_eq!(report.totals(kind).total(), tally, "{name}");
+            assert_eq!(report.of_kind(kind).count() as u64 + truncated, tally, "{name}");
+        }
+    }
+}

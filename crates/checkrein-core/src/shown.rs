@@ -1,0 +1,18 @@
+//! Text that others wrote, as it is shown to a person: it says what it says and does nothing else.
+
+use crate::checkpoint::is_invisible;
+
+/// Text of an agent or a file, unable to command the terminal; it keeps its lines.
+pub fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let commands = c != '\n' && is_invisible(c);
+        if commands { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out
+}
+
+/// The same on one line.
+pub fn one_line(text: &str) -> String {
+    text.split(['\n', '\r']).map(harmless).collect::<Vec<_>>().join(" ")
+}
