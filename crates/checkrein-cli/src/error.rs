@@ -24,6 +24,8 @@ pub enum Exit {
     Usage = 2,
     /// Waits for a person.
     Held = 3,
+    /// By the policy or a limit.
+    Stopped = 4,
     Rejected = 5,
     /// Not found, or in conflict with what is there.
     Conflict = 6,

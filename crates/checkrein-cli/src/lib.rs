@@ -1,11 +1,15 @@
 //! Checkrein on the command line: parse, call one method, render.
 
 mod commands;
+mod driving;
 mod error;
 mod files;
 mod output;
+mod progress;
+mod prompt;
 mod session;
 mod settings;
+mod workflow;
 
 use std::path::Path;
 use std::process::ExitCode;

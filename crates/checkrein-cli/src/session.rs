@@ -34,7 +34,11 @@ const FILE_NAME: &str = "store.db";
 
 impl StorePlace {
     pub fn open(&self) -> Result<Session, CliError> {
-        let settings = self.places.load()?;
+        self.open_with(self.places.load()?)
+    }
+
+    /// With settings that were read before.
+    pub fn open_with(&self, settings: Settings) -> Result<Session, CliError> {
         let store = Store::open(&self.path()?)?;
         Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
     }
@@ -72,7 +76,7 @@ impl StorePlace {
 }
 
 pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| CliError::failed(format!("no runtime: {error}")))
 }
 
@@ -83,7 +87,12 @@ impl Session {
 
     /// Whoever runs this command, for everything but a verdict.
     pub fn principal(&self) -> Result<Principal, CliError> {
-        if let Some(principal) = self.by_token()? {
+        self.wait(self.principal_async())
+    }
+
+    /// The same where something is waited for already.
+    pub async fn principal_async(&self) -> Result<Principal, CliError> {
+        if let Some(principal) = self.by_token().await? {
             return Ok(principal);
         }
         let role = if inside_attempt() { Role::Agent } else { Role::Admin };
@@ -106,7 +115,7 @@ impl Session {
     /// runs inside an agent's attempt never may, whatever it holds.
     pub fn judge(&self) -> Result<Principal, CliError> {
         outside_attempt("a verdict cannot be given")?;
-        if let Some(principal) = self.by_token()? {
+        if let Some(principal) = self.wait(self.by_token())? {
             return Ok(principal);
         }
         if std::io::stdin().is_terminal() {
@@ -116,12 +125,12 @@ impl Session {
             .hint(format!("a person gives it in a terminal, or as {} to a program of theirs", env::TOKEN)))
     }
 
-    fn by_token(&self) -> Result<Option<Principal>, CliError> {
+    async fn by_token(&self) -> Result<Option<Principal>, CliError> {
         // A token that is no text is a wrong one, not none.
         let secret = std::env::var_os(env::TOKEN).map(|secret| secret.to_string_lossy().into_owned());
         match secret.filter(|secret| !secret.trim().is_empty()) {
             Some(secret) => {
-                let principal = self.wait(self.engine.authenticate(&secret));
+                let principal = self.engine.authenticate(&secret).await;
                 principal.map(Some).map_err(|error: EngineError| error.into())
             }
             None => Ok(None),

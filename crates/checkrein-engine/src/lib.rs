@@ -26,7 +26,7 @@ pub use authority::{Act, MATRIX, allowed};
 pub use checkpoint::{CheckpointView, NewCheckpoint, VerdictRequest};
 pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
-pub use run::{Driver, History, OutputFiles, Rest, RunView, Watch};
+pub use run::{Driver, History, OutputFiles, Rest, RunView, Watch, git_branch, output_name};
 pub use store::{Sweep, restore_store};
 pub use token::{NewToken, Token};
 
@@ -64,7 +64,8 @@ impl Engine {
         Ok(policy)
     }
 
-    fn now(&self) -> Timestamp {
+    /// What the clock says; faces have none of their own.
+    pub fn now(&self) -> Timestamp {
         now()
     }
 }

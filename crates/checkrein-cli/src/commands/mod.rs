@@ -1,6 +1,7 @@
 //! The commands, one file each: arguments (their doc comments are the help) and one function.
 
 mod approve;
+mod cancel;
 mod checkpoint;
 mod completions;
 mod config;
@@ -8,12 +9,20 @@ mod demo;
 mod doctor;
 mod frame;
 mod inbox;
+mod log;
 mod policy;
 mod reject;
+pub mod report;
 mod request_changes;
+mod rerun;
+mod resume;
+mod run;
+mod runs;
+mod show;
 mod store;
 mod token;
 mod verdict;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -24,7 +33,7 @@ use crate::output::Output;
 
 /// Decides how far an AI agent may go on its own, holds its work for a person at the right moments, and remembers everything.
 ///
-/// Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 usage or config error, 3 held and waiting for a person, 5 rejected, 6 not found or conflict.
+/// Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 usage or config error, 3 held and waiting for a person, 4 stopped by policy or limit, 5 rejected, 6 not found or conflict.
 #[derive(Debug, Parser)]
 #[command(name = "checkrein", version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {
@@ -38,6 +47,26 @@ enum Command {
     ///
     /// Runs in a throw-away directory with a store of its own. Needs no key and no network.
     Demo(demo::Args),
+    /// Run a workflow: it goes on by itself, and asks when it matters
+    ///
+    /// Without a terminal it never waits for an answer: it holds, says how to answer, and ends with exit code 3.
+    Run(run::Args),
+    /// Go on with a run that was held, paused, stopped or lost
+    Resume(resume::Args),
+    /// Do the work of a run again, as a new run
+    Rerun(rerun::Args),
+    /// End a run for good
+    Cancel(cancel::Args),
+    /// All runs, the newest first
+    Runs(runs::Args),
+    /// A run and everything that happened in it
+    Show(show::Args),
+    /// What the steps of a run wrote
+    Log(log::Args),
+    /// What a run found, and what can be done about it
+    Report(report::Args),
+    /// Go on with runs as soon as they are answered
+    Worker(worker::Args),
     /// Everything that waits for a person, oldest first
     Inbox(inbox::Args),
     /// Approve what waits
@@ -88,6 +117,15 @@ impl Cli {
     pub fn run(self) -> Result<Output, CliError> {
         match self.command {
             Command::Demo(args) => demo::run(&args),
+            Command::Run(args) => run::run(&args),
+            Command::Resume(args) => resume::run(&args),
+            Command::Rerun(args) => rerun::run(&args),
+            Command::Cancel(args) => cancel::run(&args),
+            Command::Runs(args) => runs::run(&args),
+            Command::Show(args) => show::run(&args),
+            Command::Log(args) => log::run(&args),
+            Command::Report(args) => report::run(&args),
+            Command::Worker(args) => worker::run(&args),
             Command::Inbox(args) => inbox::run(&args),
             Command::Approve(args) => approve::run(&args),
             Command::Reject(args) => reject::run(&args),

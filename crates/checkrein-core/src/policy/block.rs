@@ -153,6 +153,13 @@ pub struct OverrideBlock {
 }
 
 impl Block {
+    /// Every setting a block can hold.
+    pub fn field_names() -> Vec<String> {
+        let schema = schemars::schema_for!(Block);
+        let fields = schema.get("properties").and_then(serde_json::Value::as_object);
+        fields.map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+    }
+
     pub fn of(autonomy: Autonomy) -> Block {
         match autonomy {
             TextOr::Text(level) => Block { level: Setting::Set(level), ..Block::default() },

@@ -122,7 +122,7 @@ fn prepare(
         .fill(&context)
         .map_err(|unfilled| Unprepared::Failed(format!("{} ({})", unfilled.message, unfilled.hint)))?;
     let root = Path::new(&run.definition.directory);
-    let base = base(under_way.start, &task.id);
+    let base = output_name(under_way.start, &task.id);
     let response = place.file(&base, "response.json");
     // What a lost attempt wrote is not this one's answer.
     let _ = std::fs::remove_file(&response);
@@ -165,7 +165,8 @@ fn context(run: &Run, phase: &PlannedPhase, task: &Task, under_way: &UnderWay) -
     context
 }
 
-fn base(start: u64, task: &str) -> String {
+/// What the files of an attempt are called.
+pub fn output_name(start: u64, task: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
     let name: String = task.chars().map(plain).take(80).collect();
     format!("{start:04}-{name}")

@@ -8,6 +8,7 @@ mod cancel;
 mod driver;
 mod log;
 mod place;
+mod target;
 
 use std::sync::Arc;
 
@@ -23,8 +24,10 @@ use uuid::Uuid;
 use crate::authority::{Act, require};
 use crate::{Engine, EngineError};
 
+pub use attempt::output_name;
 pub use driver::{Driver, Rest, Watch};
 pub use place::OutputFiles;
+pub use target::git_branch;
 
 /// What happened in a run: the number of each event, when, and what.
 pub type History = Vec<(u64, Timestamp, RunEvent)>;
@@ -104,6 +107,11 @@ impl Engine {
     pub async fn run(&self, by: &Principal, id: &str) -> Result<RunView, EngineError> {
         require(by, Act::Read)?;
         self.load_run(&self.named_run(id).await?).await
+    }
+
+    /// Where the captured output of an attempt lies, by the name the attempt gives.
+    pub fn output_files(&self, id: &RunId, name: &str) -> OutputFiles {
+        place::Place::of(&self.store, id).output(name)
     }
 
     /// The newest first.

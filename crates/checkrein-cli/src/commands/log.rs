@@ -1,0 +1,132 @@
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use checkrein_core::run::{RunEvent, RunStatus, log};
+use checkrein_engine::RunView;
+
+use crate::error::CliError;
+use crate::output::{Output, harmless, one_line};
+use crate::session::{Session, StorePlace};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run, or a beginning or end of its id that no other has
+    run: String,
+    /// Go on until the run rests or waits
+    #[arg(short, long)]
+    follow: bool,
+    /// Only of this step
+    #[arg(long, value_name = "PHASE:STEP")]
+    step: Option<String>,
+    /// The records instead of the output: one JSON object per line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+/// How often a file that grows is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let mut shown = Shown::default();
+    loop {
+        let view = session.wait(session.engine.run(&who, &args.run))?;
+        let gone = if args.json {
+            shown.records(&view)
+        } else {
+            shown.output(&session, &view, args.step.as_deref())
+        };
+        let goes_on = matches!(view.run.state.status, RunStatus::Running | RunStatus::Created);
+        // Whoever read it had enough.
+        if gone.is_err() || !args.follow || !goes_on {
+            return Ok(Output::text(""));
+        }
+        session.wait(tokio::time::sleep(LOOK_EVERY));
+    }
+}
+
+/// What was printed already.
+#[derive(Default)]
+struct Shown {
+    records: usize,
+    /// The attempt whose output is being printed, and how far each stream was.
+    attempt: Option<String>,
+    offsets: [u64; 2],
+    finished: usize,
+}
+
+impl Shown {
+    fn records(&mut self, view: &RunView) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        let records = log::records(&view.run.id, &view.run.definition, &view.history);
+        for record in records.iter().skip(self.records) {
+            writeln!(out, "{}", serde_json::to_string(record).unwrap_or_default())?;
+        }
+        self.records = records.len();
+        out.flush()
+    }
+
+    fn output(&mut self, session: &Session, view: &RunView, step: Option<&str>) -> std::io::Result<()> {
+        let finished = view.history.iter().filter_map(|(.., event)| match event {
+            RunEvent::AttemptFinished(attempt) if attempt.judged => Some(attempt),
+            _ => None,
+        });
+        let wanted = |task: &str| step.is_none_or(|step| step == task);
+        for attempt in finished.skip(self.finished) {
+            self.finished += 1;
+            if let Some(base) = attempt.output.as_ref().filter(|_| wanted(&attempt.task)) {
+                self.print(session, view, base, &attempt.task, attempt.attempt)?;
+            }
+            self.attempt = None;
+            self.offsets = [0; 2];
+        }
+        if let Some((under_way, task)) = view.run.task_under_way().filter(|(_, task)| wanted(&task.id)) {
+            let base = checkrein_engine::output_name(under_way.start, &task.id);
+            self.print(session, view, &base, &task.id, under_way.attempt)?;
+        }
+        std::io::stdout().lock().flush()
+    }
+
+    fn print(
+        &mut self,
+        session: &Session,
+        view: &RunView,
+        base: &str,
+        task: &str,
+        attempt: u32,
+    ) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        if self.attempt.as_deref() != Some(base) {
+            self.attempt = Some(base.to_owned());
+            self.offsets = [0; 2];
+            let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+            writeln!(out, "── {}{again}", one_line(task))?;
+        }
+        let files = session.engine.output_files(&view.run.id, base);
+        for (offset, path) in self.offsets.iter_mut().zip([&files.stdout, &files.stderr]) {
+            let new = after(path, offset);
+            // What a step wrote must not command the terminal of whoever looks.
+            write!(out, "{}", harmless(&String::from_utf8_lossy(&new)))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a file has beyond an offset; whole lines, unless there is nothing else.
+fn after(path: &Path, offset: &mut u64) -> Vec<u8> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(*offset))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    *offset += bytes.len() as u64;
+    bytes
+}

@@ -1,0 +1,78 @@
+use checkrein_core::run::RunStatus;
+use checkrein_store::{RunFilter, StoredRun};
+use serde_json::json;
+
+use super::checkpoint::shape::age;
+use crate::error::CliError;
+use crate::output::{Output, Table, one_line};
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only those in this status
+    #[arg(long, value_parser = status, value_name = "STATUS")]
+    status: Option<RunStatus>,
+    /// Only of this workflow
+    #[arg(long, value_name = "ID")]
+    workflow: Option<String>,
+    /// How many at most
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Go on before this cursor, as an answer names it in `next`
+    #[arg(long, value_name = "CURSOR")]
+    before: Option<i64>,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+fn status(text: &str) -> Result<RunStatus, String> {
+    RunStatus::parse(text).ok_or_else(|| {
+        let names: Vec<&str> = RunStatus::ALL.iter().map(|status| status.name()).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let filter = RunFilter { status: args.status, workflow: args.workflow.clone() };
+    let page = session.wait(session.engine.runs(&who, &filter, args.before, args.limit as usize))?;
+    if args.json {
+        let items: Vec<_> = page.items.iter().map(item).collect();
+        return Output::json(&json!({"items": items, "next": page.next}));
+    }
+    if page.items.is_empty() {
+        return Ok(Output::text("There is no such run. `checkrein run FILE` starts one.\n"));
+    }
+    let mut table = Table::new(&["run", "status", "age", "workflow", "target", "found"]);
+    for stored in &page.items {
+        let (run, state) = (&stored.run, &stored.run.state);
+        let found = match (state.tally.warnings, state.tally.errors) {
+            (0, 0) => "-".to_owned(),
+            (warnings, errors) => format!("{warnings} warnings, {errors} errors"),
+        };
+        table.row(vec![
+            run.id.to_string(),
+            state.status.to_string(),
+            age(state.created_at),
+            one_line(&run.workflow),
+            one_line(run.target.as_deref().unwrap_or("-")),
+            found,
+        ]);
+    }
+    let more = if page.next.is_some() { "\n… and more; `--limit` shows them\n" } else { "" };
+    Ok(Output::text(format!("{}{more}", table.render())))
+}
+
+fn item(stored: &StoredRun) -> serde_json::Value {
+    let (run, state) = (&stored.run, &stored.run.state);
+    json!({
+        "run_id": run.id, "workflow_id": run.workflow, "status": state.status, "target": run.target,
+        "work_id": run.work_id, "rerun_of": run.rerun_of, "created_at": state.created_at,
+        "started_at": state.started_at, "ended_at": state.ended_at, "updated_at": stored.updated_at,
+        "response_totals": state.tally,
+    })
+}

@@ -1,0 +1,171 @@
+use std::fmt::Write;
+
+use checkrein_core::report::duration_words;
+use checkrein_core::run::{RunEvent, log};
+use checkrein_engine::RunView;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::output::{Output, harmless, one_line};
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run, or a beginning or end of its id that no other has
+    run: String,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let view = session.wait(session.engine.run(&who, &args.run))?;
+    let now = session.engine.now();
+    if args.json { Output::json(&json(&view, now)) } else { Ok(Output::text(text(&view, now))) }
+}
+
+/// A run for programs.
+pub fn json(view: &RunView, now: Timestamp) -> Value {
+    let (row, state) = (&view.row, &view.run.state);
+    let responses: Vec<&str> = view
+        .history
+        .iter()
+        .filter_map(|(.., event)| match event {
+            RunEvent::AttemptFinished(attempt) => Some(attempt.response_id.as_str()),
+            _ => None,
+        })
+        .collect();
+    let rest = view.history.iter().rev().find(|(.., event)| {
+        matches!(
+            event,
+            RunEvent::RunEnded { .. } | RunEvent::RunPaused { .. } | RunEvent::RunCancelled { .. }
+        )
+    });
+    let report = view.report(now);
+    let phases: Vec<Value> = report
+        .phases
+        .iter()
+        .map(|phase| {
+            json!({
+                "name": phase.name, "status": phase.status, "steps_done": phase.steps_done,
+                "steps": phase.steps, "warnings": phase.warnings.total(), "errors": phase.errors.total(),
+            })
+        })
+        .collect();
+    let under_way = view.run.task_under_way();
+    json!({
+        "run_id": row.id,
+        "workflow_id": row.workflow,
+        "status": state.status,
+        "target": row.target,
+        "work_id": row.work_id,
+        "rerun_of": row.rerun_of,
+        "phase": view.run.current_phase().map(|phase| &phase.name),
+        "step": under_way.map(|(_, task)| &task.id),
+        "attempt": under_way.map(|(under_way, _)| under_way.attempt),
+        "created_at": state.created_at,
+        "started_at": state.started_at,
+        "ended_at": state.ended_at,
+        "duration_ms": report.duration_ms,
+        "checkpoint": view.checkpoint,
+        "hold": state.hold,
+        "stopped": state.stopped,
+        "retries": state.retries,
+        "phases": phases,
+        "response_totals": state.tally,
+        "limits_reached": state.limits_reached,
+        "truncated": report.truncated,
+        "last_check_in": state.last_check_in,
+        "logs": {
+            "step_responses": responses,
+            "workflow_execution": rest.map(|(seq, ..)| log::execution_id(&row.id, *seq)),
+        },
+        "policy": view.run.definition.policy,
+    })
+}
+
+fn text(view: &RunView, now: Timestamp) -> String {
+    let (row, state) = (&view.row, &view.run.state);
+    let report = view.report(now);
+    let mut out = String::new();
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(out, "{name:<12}{}", harmless(value));
+    };
+    line("run", row.id.as_str());
+    line("workflow", &row.workflow);
+    line("status", state.status.name());
+    if let Some(stopped) = &state.stopped {
+        line("because", &one_line(&stopped.reason));
+    }
+    for (name, value) in [("target", &row.target), ("work item", &row.work_id), ("rerun of", &row.rerun_of)] {
+        if let Some(value) = value {
+            line(name, &one_line(value));
+        }
+    }
+    line("created", &state.created_at.to_string());
+    line("duration", &duration_words(report.duration_ms));
+    line("found", &format!("{} warnings, {} errors", state.tally.warnings, state.tally.errors));
+    if let Some((under_way, task)) = view.run.task_under_way() {
+        line("now", &format!("{} (attempt {})", one_line(&task.id), under_way.attempt));
+    }
+    if let (Some(checkpoint), Some(hold)) = (&view.checkpoint, &state.hold) {
+        line("waits at", checkpoint);
+        line("question", &one_line(&hold.question()));
+    }
+    out.push('\n');
+    for (seq, at, event) in &view.history {
+        let value = serde_json::to_value(event).unwrap_or_default();
+        let word = value.get("event").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
+        let _ = writeln!(out, "{seq:>5}  {}  {word:<20}{}", at.strftime("%H:%M:%S"), one_line(&about(event)));
+    }
+    out
+}
+
+/// What an event is about, in a few words.
+fn about(event: &RunEvent) -> String {
+    match event {
+        RunEvent::RunCreated { by, .. } | RunEvent::RunPaused { by } | RunEvent::RunResumed { by } => {
+            format!("by {by}")
+        }
+        RunEvent::RunStarted => String::new(),
+        RunEvent::PhaseSkipped { phase, .. } | RunEvent::PhaseStarted { phase } => phase.clone(),
+        RunEvent::PhaseEnded { phase, status } => format!("{phase}: {}", word(status)),
+        RunEvent::AttemptStarted { task, attempt, .. } => format!("{task} attempt {attempt}"),
+        RunEvent::AttemptFinished(attempt) => {
+            let response = &attempt.response;
+            let (warnings, errors) = (response.warnings.len(), response.errors.len());
+            let message = response.message.as_deref().unwrap_or("");
+            format!(
+                "{} {}, {warnings} warnings, {errors} errors {message}",
+                attempt.task,
+                word(&response.status)
+            )
+        }
+        RunEvent::AttemptInterrupted { task, why, .. } => format!("{task}: {}", word(why)),
+        RunEvent::Decided(decided) => {
+            let because: Vec<String> =
+                decided.because.iter().map(|(rule, text)| format!("{rule}: {text}")).collect();
+            format!("{}: {}", decided.outcome, because.join("; "))
+        }
+        RunEvent::CheckedIn { warnings, errors, .. } => format!("{warnings} warnings, {errors} errors"),
+        RunEvent::RunHeld { reason, .. } => reason.clone(),
+        RunEvent::HoldReleased { by, .. } => format!("approved by {by}"),
+        RunEvent::HoldRejected { by, reason, .. } => {
+            format!("rejected by {by}: {}", reason.as_deref().unwrap_or(""))
+        }
+        RunEvent::LoopedBack { to, retry, because, .. } => format!("to {to}, retry {retry}: {because}"),
+        RunEvent::RunCancelled { by, reason } => format!("by {by} {}", reason.as_deref().unwrap_or("")),
+        RunEvent::RunEnded { status, reason, .. } => {
+            format!("{status} {}", reason.as_deref().unwrap_or(""))
+        }
+    }
+}
+
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}

@@ -1,0 +1,289 @@
+//! Drives a run from the terminal: shows it, asks the person, reports.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+
+use checkrein_core::checkpoint::Verdict;
+use checkrein_core::run::{HoldKind, Run, RunEvent, RunStatus};
+use checkrein_engine::{Driver, EngineError, Rest, RunView, VerdictRequest};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::commands::report::Shape;
+use crate::error::{CliError, Exit, note};
+use crate::output::{Output, harmless, one_line};
+use crate::progress::Progress;
+use crate::prompt::{Chosen, choose};
+use crate::session::{Session, inside_attempt};
+
+/// How a run is driven here.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Driving {
+    /// Answer check-ins with yes; never a gate, a prompt or a violation
+    #[arg(long)]
+    yes: bool,
+    /// One event per line on stdout, for programs
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    shape: Shape,
+}
+
+/// Whether a run is taken up where it was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeUp {
+    New,
+    Resume,
+}
+
+impl Driving {
+    pub fn drive(&self, session: &Session, id: &str, how: TakeUp) -> Result<Output, CliError> {
+        if self.yes && inside_attempt() {
+            return Err(CliError::failed("a check-in cannot be answered from inside an agent's attempt")
+                .hint("leave `--yes` out; the run holds and a person answers"));
+        }
+        session.wait(self.driven(session, id, how))
+    }
+
+    async fn driven(&self, session: &Session, id: &str, how: TakeUp) -> Result<Output, CliError> {
+        let stop = interrupts()?;
+        let who = session.principal_async().await?;
+        let mut progress = Progress::new(self.json);
+        let mut driver = session.engine.drive_run(&who, id, &mut progress).await?;
+        if how == TakeUp::Resume {
+            driver.resume(&mut progress).await?;
+        }
+        let begun = driver.view().history.len();
+        let interactive = !self.json && !inside_attempt() && at_terminal();
+        loop {
+            match driver.go(&stop, &mut progress).await? {
+                Rest::Ended => {
+                    progress.rest();
+                    return self.ended(driver.view(), session);
+                }
+                Rest::Held { checkpoint } => {
+                    progress.rest();
+                    let answered = self.answer(session, &driver, &checkpoint, interactive, &stop).await?;
+                    if !answered {
+                        return self.held(driver.view(), &checkpoint, begun, session);
+                    }
+                    progress.go_on();
+                }
+            }
+        }
+    }
+
+    /// Whether there is a verdict now.
+    async fn answer(
+        &self,
+        session: &Session,
+        driver: &Driver<'_>,
+        checkpoint: &str,
+        interactive: bool,
+        stop: &watch::Receiver<bool>,
+    ) -> Result<bool, CliError> {
+        let Some(hold) = &driver.view().run.state.hold else { return Ok(false) };
+        let give = async |verdict: Verdict, reason: Option<String>| -> Result<bool, CliError> {
+            let who = session.principal_async().await?;
+            let request = VerdictRequest { verdict, reason, digest: None };
+            match session.engine.give_verdict(&who, checkpoint, &request).await {
+                // Somebody else was faster; their verdict counts.
+                Ok(_) | Err(EngineError::Refused(_)) => Ok(true),
+                Err(error) => Err(error.into()),
+            }
+        };
+        if self.yes && hold.kind == HoldKind::CheckIn {
+            return give(Verdict::Approve, Some("--yes".to_owned())).await;
+        }
+        if !interactive {
+            return Ok(false);
+        }
+        let who = session.principal_async().await?;
+        let view = session.engine.checkpoint(&who, checkpoint).await?;
+        let asked: Value = view
+            .content
+            .as_ref()
+            .map(|content| &content.bytes)
+            .map_or(Value::Null, |bytes| serde_json::from_slice(bytes).unwrap_or_default());
+        say(&summary(&asked));
+        loop {
+            let question = one_line(&hold.question());
+            match choose(&question, &["Continue", "Review issues", "Stop workflow"], stop).await {
+                Chosen::Option(1) => return give(Verdict::Approve, None).await,
+                Chosen::Option(2) => say(&details(&asked)),
+                Chosen::Option(_) => {
+                    return give(Verdict::Reject, Some("stopped at the terminal".to_owned())).await;
+                }
+                Chosen::Nobody => return Ok(false),
+            }
+        }
+    }
+
+    fn held(
+        &self,
+        view: &RunView,
+        checkpoint: &str,
+        _begun: usize,
+        session: &Session,
+    ) -> Result<Output, CliError> {
+        let (id, question) = (&view.run.id, view.run.state.hold.as_ref().map(|hold| hold.question()));
+        note(format_args!(
+            "run {id} waits for a person: {}\n  `checkrein checkpoint show {checkpoint}` shows what it is about\n  \
+             `checkrein approve {checkpoint}` and `checkrein resume {id}` go on, `checkrein reject {checkpoint} -m WHY` stops it",
+            one_line(&question.unwrap_or_default()),
+        ));
+        Ok(self.report(view, session)?.exit(Exit::Held))
+    }
+
+    fn ended(&self, view: &RunView, session: &Session) -> Result<Output, CliError> {
+        let exit = exit(&view.run, &view.history);
+        let id = &view.run.id;
+        match view.run.state.status {
+            RunStatus::Paused => note(format_args!("run {id} is paused: `checkrein resume {id}` goes on")),
+            RunStatus::Failed => {
+                let reason = view.run.state.stopped.as_ref().map(|stopped| one_line(&stopped.reason));
+                note(format_args!(
+                    "run {id} stopped: {}\n  `checkrein log {id}` shows its output, `checkrein resume {id}` goes on",
+                    reason.unwrap_or_default()
+                ));
+            }
+            _ => {}
+        }
+        Ok(self.report(view, session)?.exit(exit))
+    }
+
+    /// Always shown, but not among the events for programs.
+    fn report(&self, view: &RunView, session: &Session) -> Result<Output, CliError> {
+        if self.json { Ok(Output::text("")) } else { self.shape.output(&view.report(session.engine.now())) }
+    }
+}
+
+/// What a script is told by the exit code (X2, X3).
+pub fn exit(run: &Run, history: &[(u64, jiff::Timestamp, RunEvent)]) -> Exit {
+    match run.state.status {
+        RunStatus::Completed | RunStatus::CompletedWithWarnings => Exit::Done,
+        RunStatus::Held => Exit::Held,
+        RunStatus::Failed if run.state.stopped.as_ref().is_some_and(|stopped| stopped.rule.is_some()) => {
+            Exit::Stopped
+        }
+        RunStatus::Paused
+            if history
+                .iter()
+                .rev()
+                .nth(1)
+                .is_some_and(|(.., event)| matches!(event, RunEvent::HoldRejected { .. })) =>
+        {
+            Exit::Rejected
+        }
+        _ => Exit::Failed,
+    }
+}
+
+pub fn at_terminal() -> bool {
+    let calm = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    !calm && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Becomes true when somebody wants this to end: a key, a signal, a closed terminal.
+pub fn interrupts() -> Result<watch::Receiver<bool>, CliError> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (wanted, stop) = watch::channel(false);
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    for kind in kinds {
+        let mut signal =
+            signal(kind).map_err(|error| CliError::failed(format!("signals cannot be heard: {error}")))?;
+        let wanted = wanted.clone();
+        tokio::spawn(async move {
+            while signal.recv().await.is_some() {
+                let _ = wanted.send(true);
+            }
+        });
+    }
+    Ok(stop)
+}
+
+/// What a check-in shows at once.
+fn summary(asked: &Value) -> String {
+    let text = |name: &str| asked.get(name).and_then(Value::as_str).map(one_line);
+    let count = |name: &str| asked.pointer(&format!("/counts/{name}")).and_then(Value::as_u64).unwrap_or(0);
+    let mut out = String::from("\n");
+    let _ = writeln!(
+        out,
+        "{} · {}{}",
+        text("kind").unwrap_or_default().replace('_', "-"),
+        text("phase").unwrap_or_else(|| "workflow".to_owned()),
+        text("step").map(|step| format!(" · {step}")).unwrap_or_default()
+    );
+    if let Some(reason) = text("reason").filter(|reason| !reason.is_empty()) {
+        let _ = writeln!(out, "  {reason}");
+    }
+    let _ = writeln!(
+        out,
+        "  since the last check-in: {} warnings, {} errors",
+        count("warnings"),
+        count("errors")
+    );
+    for (kind, name) in [("error", "errors"), ("warning", "warnings")] {
+        for finding in list(asked, name).iter().take(10) {
+            let _ = writeln!(out, "  {kind} {}", finding_line(finding));
+        }
+    }
+    let artifacts = list(asked, "artifacts");
+    for artifact in artifacts.iter().take(10) {
+        let _ = writeln!(out, "  artifact {}", one_line(artifact.as_str().unwrap_or(&artifact.to_string())));
+    }
+    for action in list(asked, "recommended_actions").iter().take(10) {
+        let _ = writeln!(out, "  recommended: {}", action_line(action));
+    }
+    out
+}
+
+/// Everything there is to see.
+fn details(asked: &Value) -> String {
+    let mut out = String::from("\n");
+    for name in ["errors", "warnings"] {
+        for finding in list(asked, name) {
+            let _ = writeln!(out, "{}", finding_line(finding));
+            for (label, key) in [("Analysis", "analysis"), ("Fix", "suggested_fix")] {
+                match finding.get(key) {
+                    Some(Value::String(text)) => {
+                        let _ = writeln!(out, "  └─ {label}: {}", harmless(text));
+                    }
+                    Some(fix @ Value::Object(_)) => {
+                        let _ = writeln!(out, "  └─ {label}: {}", action_line(fix));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    if out.trim().is_empty() {
+        out.push_str("There are no findings since the last check-in.\n");
+    }
+    out
+}
+
+fn list<'v>(asked: &'v Value, name: &str) -> &'v [Value] {
+    asked.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn finding_line(finding: &Value) -> String {
+    let text = |name: &str| finding.get(name).and_then(Value::as_str).map(one_line).unwrap_or_default();
+    format!("{} [{}] [{}] {}", text("step_id"), text("severity"), text("category"), text("text"))
+}
+
+fn action_line(action: &Value) -> String {
+    let text = |name: &str| action.get(name).and_then(Value::as_str).map(one_line);
+    let mut line = text("description").unwrap_or_default();
+    if let Some(command) = text("command") {
+        line.push_str(&format!(" · {command}"));
+    }
+    if let Some(file) = text("file") {
+        line.push_str(&format!(" · {file}"));
+    }
+    line
+}
+
+fn say(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,193 @@
+//! Shows a run as it goes on: live on a terminal, as plain lines elsewhere, as events for programs.
+
+use std::collections::HashMap;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use checkrein_core::decision::StepOrHook;
+use checkrein_core::report::duration_words;
+use checkrein_core::response::Status;
+use checkrein_core::run::{Interruption, Place, Run, RunEvent};
+use checkrein_engine::Watch;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::error::warn;
+use crate::output::one_line;
+
+pub enum Progress {
+    Live(Live),
+    Lines,
+    Events,
+}
+
+/// One bar for the run, with the step under way in it; what is done goes up the screen.
+pub struct Live {
+    bar: ProgressBar,
+    started: HashMap<String, Timestamp>,
+}
+
+impl Progress {
+    pub fn new(json: bool) -> Progress {
+        if json {
+            return Progress::Events;
+        }
+        let calm = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+        if calm || !std::io::stderr().is_terminal() {
+            return Progress::Lines;
+        }
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+        if let Ok(style) =
+            ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {wide_msg} {elapsed}")
+        {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Progress::Live(Live { bar, started: HashMap::new() })
+    }
+
+    /// Leaves the screen to others.
+    pub fn rest(&mut self) {
+        if let Progress::Live(live) = self {
+            live.bar.disable_steady_tick();
+            live.bar.finish_and_clear();
+        }
+    }
+
+    /// Takes it up again.
+    pub fn go_on(&mut self) {
+        if let Progress::Live(live) = self {
+            live.bar.reset();
+            live.bar.enable_steady_tick(Duration::from_millis(120));
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match self {
+            Progress::Live(live) => live.bar.println(text),
+            // A closed stderr is nobody's error.
+            Progress::Lines => {
+                let _ = writeln!(std::io::stderr(), "{text}");
+            }
+            Progress::Events => {}
+        }
+    }
+}
+
+impl Watch for Progress {
+    fn event(&mut self, run: &Run, seq: u64, at: Timestamp, event: &RunEvent) {
+        if let Progress::Events = self {
+            let mut line = json!({"run_id": run.id, "seq": seq, "at": at});
+            if let (Some(line), Ok(serde_json::Value::Object(said))) =
+                (line.as_object_mut(), serde_json::to_value(event))
+            {
+                // Where something happened is `at` in the event; when is the same word in the envelope.
+                line.extend(said.into_iter().map(|(key, value)| match key.as_str() {
+                    "at" => ("boundary".to_owned(), value),
+                    _ => (key, value),
+                }));
+                if let (RunEvent::RunHeld { .. }, Some(hold)) = (event, &run.state.hold) {
+                    line.insert("checkpoint".to_owned(), run.id.checkpoint(hold).into());
+                }
+            }
+            let mut stdout = std::io::stdout().lock();
+            let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+            return;
+        }
+        if let Progress::Live(live) = self {
+            live.show(run, at, event);
+        }
+        if let Some(text) = said(event) {
+            self.line(&text);
+        }
+    }
+
+    fn warn(&mut self, text: String) {
+        match self {
+            Progress::Live(live) => live.bar.suspend(|| warn(text)),
+            _ => warn(text),
+        }
+    }
+}
+
+impl Live {
+    fn show(&mut self, run: &Run, at: Timestamp, event: &RunEvent) {
+        let phases = &run.definition.plan.phases;
+        let all: usize = phases.iter().filter(|phase| phase.enabled).map(|phase| phase.tasks.len()).sum();
+        let done: usize = match run.state.place {
+            Place::Entry { phase } | Place::Open { phase } => {
+                phases.iter().take(phase).map(|phase| phase.tasks.len()).sum()
+            }
+            Place::Task { phase, task } => {
+                phases.iter().take(phase).map(|phase| phase.tasks.len()).sum::<usize>() + task
+            }
+            Place::Done => all,
+        };
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done.min(all) as u64);
+        if let RunEvent::AttemptStarted { task, attempt, .. } = event {
+            self.started.insert(task.clone(), at);
+            let again = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+            let tally = &run.state.tally;
+            let found = match (tally.warnings, tally.errors) {
+                (0, 0) => String::new(),
+                (warnings, errors) => format!(" · {warnings} warnings, {errors} errors so far"),
+            };
+            self.bar.set_message(format!("{}{again}{found}", one_line(task)));
+        }
+    }
+}
+
+/// What an event is to somebody who watches; most are nothing.
+fn said(event: &RunEvent) -> Option<String> {
+    Some(match event {
+        RunEvent::PhaseStarted { phase } => format!("phase {}", one_line(phase)),
+        RunEvent::AttemptFinished(attempt) => {
+            let mark = match attempt.response.status {
+                Status::Success if attempt.response.findings().next().is_none() => "ok",
+                Status::Success | Status::Warning => "warning",
+                Status::Failure => "failed",
+            };
+            let count = |count: usize, one: &str| match count {
+                0 => String::new(),
+                1 => format!(", 1 {one}"),
+                count => format!(", {count} {one}s"),
+            };
+            let found = format!(
+                "{}{}",
+                count(attempt.response.warnings.len(), "warning"),
+                count(attempt.response.errors.len(), "error")
+            );
+            let again = match (attempt.kind, attempt.attempt) {
+                (StepOrHook::Step, 2..) => format!(" (attempt {})", attempt.attempt),
+                _ => String::new(),
+            };
+            let time = duration_words(attempt.duration_ms);
+            format!("  {mark:<8}{}{again} ({time}{found})", one_line(&attempt.task))
+        }
+        RunEvent::AttemptInterrupted { task, why: Interruption::Lost, .. } => {
+            format!("  {:<8}{}, it is repeated", "lost", one_line(task))
+        }
+        RunEvent::AttemptInterrupted { task, .. } => format!("  {:<8}{}", "ended", one_line(task)),
+        RunEvent::LoopedBack { to, retry, because, .. } => {
+            format!("  back to {} (retry {retry}): {}", one_line(to), one_line(because))
+        }
+        RunEvent::CheckedIn { boundary, warnings: 0, errors: 0 } => {
+            let what = boundary.task.as_deref().or(boundary.phase.as_deref()).unwrap_or("workflow");
+            format!("  check-in: {} complete, nothing to answer", one_line(what))
+        }
+        RunEvent::CheckedIn { boundary, warnings, errors } => {
+            let what = boundary.task.as_deref().or(boundary.phase.as_deref()).unwrap_or("workflow");
+            format!("  check-in: {} complete, {warnings} warnings and {errors} errors", one_line(what))
+        }
+        RunEvent::PhaseSkipped { phase, .. } => format!("phase {} is not run", one_line(phase)),
+        RunEvent::RunPaused { .. } => "paused".to_owned(),
+        RunEvent::RunCancelled { .. } => "cancelled".to_owned(),
+        RunEvent::Decided(decided) if decided.truncated_warnings > 0 || decided.truncated_errors > 0 => {
+            let kind = if decided.truncated_warnings > 0 { "warnings" } else { "errors" };
+            format!("  Limit reached, truncating collection: {kind}")
+        }
+        _ => return None,
+    })
+}
