@@ -18,9 +18,29 @@ pub(super) struct Process {
 
 /// Everything that runs at this moment, or did just now.
 pub(super) fn processes() -> io::Result<Vec<Process>> {
+    check()?;
     let names = fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let pids = names.filter_map(|name| name.parse::<i32>().ok());
-    Ok(pids.filter_map(|pid| process(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)).collect())
+    let pids = names.filter_map(|name| Pid::from_raw(name.parse().ok()?));
+    Ok(pids.filter_map(look).collect())
+}
+
+/// Whether they can be listed. In a namespace with the `/proc` of another one, the numbers there are those
+/// of strangers.
+pub(super) fn check() -> io::Result<()> {
+    if fs::read_link("/proc/self")?.to_str() == Some(&own().to_string()) {
+        return Ok(());
+    }
+    Err(io::Error::other("/proc shows the processes of another namespace"))
+}
+
+/// One of them, if it is there.
+pub(super) fn look(pid: Pid) -> Option<Process> {
+    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// This process.
+pub(super) fn own() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
 }
 
 /// Children, grandchildren and so on of any of the ancestors, without them.
@@ -42,10 +62,10 @@ pub(super) fn descendants(all: &[Process], ancestors: impl IntoIterator<Item = i
 
 /// Sends a signal to everything below this process.
 pub(super) fn signal_descendants(signal: Signal) {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let own = own();
     let found = descendants(&processes().unwrap_or_default(), [own]);
     // INVARIANT: this process leads a session of its own, so a group below it has no outsiders. A group
-    // is reached as a whole, also the children it has by now; one by one they could run away by forking.
+    // is reached as a whole, with the children it has by now; one by one they could run away by forking.
     let groups: BTreeSet<i32> = found.iter().map(|process| process.group).collect();
     for group in groups.into_iter().filter(|group| *group != own).filter_map(Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, signal);
@@ -59,13 +79,12 @@ pub(super) fn signal_descendants(signal: Signal) {
 
 /// Those below this process that are still alive.
 pub(super) fn survivors() -> Vec<i32> {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    let found = descendants(&processes().unwrap_or_default(), [own]);
+    let found = descendants(&processes().unwrap_or_default(), [own()]);
     found.iter().filter(|process| !process.zombie).map(|process| process.pid).collect()
 }
 
 /// Reads a line of `stat`.
-fn process(stat: &str) -> Option<Process> {
+fn parse(stat: &str) -> Option<Process> {
     // The name stands in parentheses and may itself have some.
     let (pid, rest) = stat.split_once(' ')?;
     let (_, rest) = rest.rsplit_once(") ")?;
@@ -88,7 +107,7 @@ mod tests {
             ("7 (sh", None),
             ("", None),
         ] {
-            assert_eq!(process(stat), expected, "{stat}");
+            assert_eq!(parse(stat), expected, "{stat}");
         }
     }
 
@@ -104,7 +123,6 @@ mod tests {
 
     #[test]
     fn this_process_is_among_all() {
-        let own = rustix::process::getpid().as_raw_nonzero().get();
-        assert!(processes().unwrap().iter().any(|process| process.pid == own));
+        assert!(processes().unwrap().iter().any(|process| process.pid == own()));
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use super::descendants::{descendants, processes};
+use super::descendants::{descendants, own, processes};
 use super::{ATTEMPT, ProcessError};
 
 /// The time between being told to end and being killed, for what should not be there at all.
@@ -52,7 +52,7 @@ enum Mark {
 
 fn leftovers(key: &str) -> Result<BTreeMap<i32, Mark>, ProcessError> {
     let all = processes().map_err(ProcessError::NoProcesses)?;
-    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let own = own();
     let marked = all.iter().filter(|process| process.pid != own && carries(process.pid, key));
     let marked: Vec<i32> = marked.map(|process| process.pid).collect();
     let below = descendants(&all, marked.iter().copied());

@@ -15,6 +15,7 @@ mod output;
 mod protocol;
 mod redact;
 mod running;
+mod spawn;
 mod stream;
 mod supervisor;
 

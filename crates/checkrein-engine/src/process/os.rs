@@ -7,9 +7,10 @@ use std::os::fd::OwnedFd;
 
 use rustix::process::Pid;
 
-/// Makes orphans below this process its children, so that none is lost.
+/// Makes orphans below this process its children, so that none is lost, if it could find them at all.
 #[cfg(target_os = "linux")]
 pub(super) fn adopt_orphans() -> io::Result<()> {
+    super::descendants::check()?;
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 

@@ -1,12 +1,7 @@
 //! One attempt from its start until nothing of it is alive.
 
-use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,14 +9,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
-use super::ATTEMPT;
-use super::attempt::{Attempt, Captured, Ended, Exit, Stdin, Why};
-use super::capture::Capture;
+use super::attempt::{Attempt, Captured, Ended, Exit, Why};
 use super::descendants::{signal_descendants, survivors};
 use super::leftovers::SHORT_GRACE;
 use super::os;
 use super::protocol::{Reply, milliseconds};
-use super::redact::{Redactor, Secrets};
+use super::spawn::{Spawned, spawn};
 use super::stream::{PIECE_BYTES, Stream};
 use super::supervisor::Inbox;
 
@@ -108,28 +101,8 @@ enum Source {
 
 impl Running<'_> {
     fn start(attempt: &Attempt) -> Result<Running<'_>, String> {
-        let Some((program, arguments)) = attempt.argv.split_first() else {
-            return Err("there is no program to run".to_owned());
-        };
-        let secrets = Secrets::new(attempt.secrets.iter().cloned())
-            .map_err(|error| format!("the secrets cannot be looked for: {error}"))?;
-        let (stdout, stdout_end) = open(&attempt.stdout, attempt.bytes_max, &secrets)?;
-        let (stderr, stderr_end) = open(&attempt.stderr, attempt.bytes_max, &secrets)?;
         let began = Instant::now();
-        let child = Command::new(program)
-            .args(arguments)
-            .env_clear()
-            .envs(attempt.env.iter().map(|(name, value)| (name, value)))
-            .env(ATTEMPT, &attempt.key)
-            .current_dir(&attempt.cwd)
-            .stdin(input(&attempt.stdin)?)
-            .stdout(stdout_end)
-            .stderr(stderr_end)
-            .process_group(0)
-            .spawn()
-            .map_err(|error| not_spawned(program, &attempt.cwd, &error))?;
-        let main = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let main = main.ok_or("the process has no number")?;
+        let Spawned { main, stdout, stderr } = spawn(attempt)?;
         Ok(Running {
             attempt,
             main,
@@ -331,35 +304,4 @@ impl Running<'_> {
 fn exit(status: WaitStatus) -> Option<Exit> {
     let code = status.exit_status().map(Exit::Code);
     code.or_else(|| status.terminating_signal().map(Exit::Signal))
-}
-
-/// A stream into the file, and the end of it that the attempt writes to.
-fn open(path: &Path, bytes_max: usize, secrets: &Secrets) -> Result<(Stream, io::PipeWriter), String> {
-    let failed = |error: io::Error| format!("`{}` cannot be written: {error}", path.display());
-    let capture = Capture::create(path, bytes_max).map_err(failed)?;
-    let (reader, writer) = io::pipe().map_err(failed)?;
-    let stream = Stream::new(reader.into(), Redactor::new(secrets.clone()), capture);
-    Ok((stream.map_err(|error| failed(error.into()))?, writer))
-}
-
-fn input(stdin: &Stdin) -> Result<Stdio, String> {
-    match stdin {
-        Stdin::Nothing => Ok(Stdio::null()),
-        // From a file nobody has to feed it, and nobody waits for one that does not read.
-        Stdin::Text(text) => os::file_of(text)
-            .map(Stdio::from)
-            .map_err(|error| format!("the input cannot be handed over: {error}")),
-        Stdin::File(path) => File::open(path)
-            .map(Stdio::from)
-            .map_err(|error| format!("the input `{}` cannot be read: {error}", path.display())),
-    }
-}
-
-/// The system says the same about a missing program and a missing directory.
-fn not_spawned(program: &OsStr, cwd: &Path, error: &io::Error) -> String {
-    match std::fs::metadata(cwd) {
-        Err(error) => format!("the working directory `{}` cannot be used: {error}", cwd.display()),
-        Ok(found) if !found.is_dir() => format!("the working directory `{}` is none", cwd.display()),
-        Ok(_) => format!("`{}` cannot be run: {error}", program.display()),
-    }
 }

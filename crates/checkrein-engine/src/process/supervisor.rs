@@ -6,20 +6,20 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use rustix::io::Errno;
-use rustix::process::{getpgid, getpid, getppid, getsid, setpgid, setsid};
+use rustix::process::{Pid, getppid, setpgid, setsid};
 
 use super::attempt::Attempt;
 use super::protocol::{Reply, Request, line};
-use super::{ProcessError, lock, os, running};
+use super::{ProcessError, descendants, lock, os, running};
 
 /// Does what the engine says on standard input until that closes.
 pub fn supervise(lock: &Path) -> ExitCode {
-    let ready = lead_a_session().and_then(|()| os::adopt_orphans());
+    leave_the_terminal();
     let refused = |reason: String| {
         say(&Reply::Refused { reason });
         ExitCode::FAILURE
     };
-    if let Err(error) = ready {
+    if let Err(error) = os::adopt_orphans() {
         return refused(error.to_string());
     }
     let _lock = match lock::try_lock(lock) {
@@ -114,18 +114,18 @@ fn say(reply: &Reply) {
     let _ = stdout.write_all(&line(reply)).and_then(|()| stdout.flush());
 }
 
-/// Leaves the terminal: what is typed there does not reach this process or an attempt, and a program that
-/// asks the terminal for a password fails instead of waiting for ever. Also whatever is in this session
-/// descends from this process.
-fn lead_a_session() -> io::Result<()> {
-    if getsid(None)? == getpid() {
-        return Ok(());
+/// Begins a session without a terminal: what is typed there does not reach this process or an attempt, and
+/// a program that asks the terminal for a password fails instead of waiting for ever.
+fn leave_the_terminal() {
+    if setsid().is_ok() {
+        return;
     }
-    // It was started in a group of its own so that no signal from the terminal falls in between, and who
-    // leads a group cannot begin a session.
-    if getpgid(None)? == getpid() {
-        setpgid(None, Some(getpgid(getppid())?))?;
+    // Who leads a group cannot begin a session, and this process was started in a group of its own so that
+    // no signal from the terminal reaches it before it is here. Where the group of its parent cannot be
+    // named, as in a namespace of processes whose beginner is outside, the group has to do.
+    let parent = getppid().and_then(descendants::look);
+    let group = parent.and_then(|parent| Pid::from_raw(parent.group));
+    if group.is_some() && setpgid(None, group).is_ok() {
+        let _ = setsid();
     }
-    setsid()?;
-    Ok(())
 }
