@@ -9,6 +9,7 @@ mod retention;
 mod schema;
 mod stats;
 mod vacuum;
+mod waiting;
 mod watch;
 mod writer;
 
