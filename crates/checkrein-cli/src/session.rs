@@ -136,7 +136,7 @@ fn local(role: Role) -> Principal {
         _ if std::io::stdin().is_terminal() => PrincipalKind::Person,
         _ => PrincipalKind::Program,
     };
-    Principal { name: local_name(), kind, role }
+    Principal::new(local_name(), kind, role)
 }
 
 /// What this machine calls whoever runs this.

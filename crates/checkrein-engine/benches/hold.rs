@@ -25,7 +25,7 @@ const DRAFT: &str = "Draft market analysis report";
 
 /// Sizes of the events of a cycle and a time of today, for loops that write rows of our size.
 const CREATED_BYTES: usize = 192;
-const RESOLVED_BYTES: usize = 138;
+const RESOLVED_BYTES: usize = 157;
 const NOW_MS: i64 = 1_800_000_000_000;
 
 /// Set for a process that takes part in the measurement of many.
@@ -331,7 +331,7 @@ fn engine(path: &Path) -> Result<Engine, Box<dyn Error>> {
 }
 
 fn person() -> Principal {
-    Principal { name: "ann".into(), kind: PrincipalKind::Person, role: Role::Admin }
+    Principal::new("ann", PrincipalKind::Person, Role::Admin)
 }
 
 async fn ask(engine: &Engine, id: &str) -> Result<(), checkrein_engine::EngineError> {
