@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     /// How many at most
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = super::limit)]
     limit: usize,
     /// Go on after this cursor, as an answer names it in `next`
     #[arg(long, value_name = "CURSOR", default_value_t = 0)]
