@@ -2,13 +2,13 @@
 
 use std::future::Future;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use checkrein_core::config::{Settings, env};
 use checkrein_core::document::Problems;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_engine::{Engine, EngineError};
-use checkrein_store::Store;
+use checkrein_store::{Store, StoreError};
 
 use crate::error::CliError;
 use crate::files;
@@ -34,8 +34,17 @@ const FILE_NAME: &str = "store.db";
 
 impl StorePlace {
     pub fn open(&self) -> Result<Session, CliError> {
+        self.open_by(Store::open)
+    }
+
+    /// For commands that change nothing: they work where the store cannot be written, too.
+    pub fn open_to_read(&self) -> Result<Session, CliError> {
+        self.open_by(Store::open_to_read)
+    }
+
+    fn open_by(&self, open: fn(&Path) -> Result<Store, StoreError>) -> Result<Session, CliError> {
         let settings = self.places.load()?;
-        let store = Store::open(&self.path()?)?;
+        let store = open(&self.path()?)?;
         Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
     }
 

@@ -20,7 +20,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
+    let session = args.store.open_to_read()?;
     let who = session.principal()?;
     let filter = CheckpointFilter { status: Some(CheckpointStatus::Pending), ..CheckpointFilter::default() };
     let page = session.wait(session.engine.checkpoints(&who, &filter, 0, args.limit))?;

@@ -44,7 +44,7 @@ fn status(text: &str) -> Result<CheckpointStatus, String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
+    let session = args.store.open_to_read()?;
     let who = session.principal()?;
     let filter = CheckpointFilter {
         status: args.status,
