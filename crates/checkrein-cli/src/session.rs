@@ -2,13 +2,13 @@
 
 use std::future::Future;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use checkrein_core::config::{Settings, env};
 use checkrein_core::document::Problems;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_engine::{Engine, EngineError};
-use checkrein_store::Store;
+use checkrein_store::{Store, StoreError};
 
 use crate::error::CliError;
 use crate::files;
@@ -34,12 +34,25 @@ const FILE_NAME: &str = "store.db";
 
 impl StorePlace {
     pub fn open(&self) -> Result<Session, CliError> {
-        self.open_with(self.places.load()?)
+        self.open_by(Store::open, self.places.load()?)
     }
 
     /// With settings that were read before.
     pub fn open_with(&self, settings: Settings) -> Result<Session, CliError> {
-        let store = Store::open(&self.path()?)?;
+        self.open_by(Store::open, settings)
+    }
+
+    /// For commands that change nothing: they work where the store cannot be written, too.
+    pub fn open_to_read(&self) -> Result<Session, CliError> {
+        self.open_by(Store::open_to_read, self.places.load()?)
+    }
+
+    fn open_by(
+        &self,
+        open: fn(&Path) -> Result<Store, StoreError>,
+        settings: Settings,
+    ) -> Result<Session, CliError> {
+        let store = open(&self.path()?)?;
         Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
     }
 
@@ -145,7 +158,7 @@ fn local(role: Role) -> Principal {
         _ if std::io::stdin().is_terminal() => PrincipalKind::Person,
         _ => PrincipalKind::Program,
     };
-    Principal { name: local_name(), kind, role }
+    Principal::new(local_name(), kind, role)
 }
 
 /// What this machine calls whoever runs this.

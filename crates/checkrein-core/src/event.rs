@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
 use crate::deliverable::Digest;
+use crate::principal::{Principal, PrincipalKind};
 use crate::run::RunEvent;
 
 /// What happened to one stream, without the envelope (which stream, when, at which position).
@@ -34,6 +35,12 @@ pub enum Event {
         reason: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
+        /// What kind of principal that is; not known of old events.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_kind: Option<PrincipalKind>,
+        /// The id of the token that proved who it is, where one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_token: Option<String>,
         digest: Digest,
     },
     #[serde(untagged)]
@@ -57,13 +64,26 @@ impl Event {
         }
     }
 
+    /// A checkpoint as it was left by nobody in particular.
     pub fn resolved(checkpoint: &Checkpoint) -> Event {
         Event::CheckpointResolved {
             status: checkpoint.status,
             reason: checkpoint.reason.clone(),
             by: checkpoint.resolved_by.clone(),
+            by_kind: None,
+            by_token: None,
             digest: checkpoint.digest,
         }
+    }
+
+    /// A checkpoint as somebody left it.
+    pub fn resolved_by(checkpoint: &Checkpoint, somebody: &Principal) -> Event {
+        let mut event = Event::resolved(checkpoint);
+        if let Event::CheckpointResolved { by_kind, by_token, .. } = &mut event {
+            *by_kind = Some(somebody.kind);
+            by_token.clone_from(&somebody.token);
+        }
+        event
     }
 }
 
@@ -96,7 +116,7 @@ pub fn fold_checkpoint(
                 resolved_by: None,
             })
         }
-        (Event::CheckpointResolved { status, reason, by, digest }, Some(known))
+        (Event::CheckpointResolved { status, reason, by, digest, .. }, Some(known))
             if known.status == Pending
                 && known.digest == *digest
                 && !matches!(status, Pending | NotRequired) =>
@@ -133,6 +153,8 @@ mod tests {
             status,
             reason: None,
             by: Some("ann".into()),
+            by_kind: Some(PrincipalKind::Person),
+            by_token: None,
             digest: Digest::of(content),
         };
         for (events, expected) in [

@@ -9,6 +9,15 @@ pub struct Principal {
     pub name: String,
     pub kind: PrincipalKind,
     pub role: Role,
+    /// The id of the token that proved it; none where the machine's word was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+impl Principal {
+    pub fn new(name: impl Into<String>, kind: PrincipalKind, role: Role) -> Principal {
+        Principal { name: name.into(), kind, role, token: None }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

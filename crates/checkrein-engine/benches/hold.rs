@@ -17,9 +17,16 @@ use serde_json::Value;
 
 const CYCLES: usize = 300;
 const TASKS: usize = 64;
+/// Checkpoints each of many makes and decides, one after the other.
+const ROUNDS: usize = 20;
 const PROCESSES: usize = 16;
 const MANY: usize = 1_000_000;
 const DRAFT: &str = "Draft market analysis report";
+
+/// Sizes of the events of a cycle and a time of today, for loops that write rows of our size.
+const CREATED_BYTES: usize = 192;
+const RESOLVED_BYTES: usize = 157;
+const NOW_MS: i64 = 1_800_000_000_000;
 
 /// Set for a process that takes part in the measurement of many.
 const PART: &str = "CHECKREIN_BENCH_PART";
@@ -67,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     groups.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 2000")?;
     let busy = std::sync::Arc::new(engine(&place.path().join("tasks.db"))?);
     let mut turns = Vec::new();
-    for turn in 0..7 {
+    for turn in 0..15 {
         turns.push((bare_groups(&groups, turn)?, runtime.block_on(tasks(&busy, turn))?));
     }
     turns.sort_by(|one, other| (one.1 / one.0).total_cmp(&(other.1 / other.0)));
@@ -110,51 +117,51 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Changes per second of a loop that does nothing but write the same rows, 64 changes to a commit.
+/// Changes per second of a loop that does nothing but write the rows that `tasks` writes, 64 changes to
+/// a commit.
 fn bare_groups(connection: &Connection, turn: usize) -> Result<f64, Box<dyn Error>> {
-    let rounds = 40;
     let begun = Instant::now();
-    for round in 0..rounds {
-        connection.execute_batch("BEGIN IMMEDIATE")?;
-        for n in 0..TASKS {
-            // Every other round decides what the one before it asked.
-            let number = (turn * rounds + round / 2 * 2) * TASKS + n;
-            if round % 2 == 0 {
-                write_created(connection, number)?
-            } else {
-                write_resolved(connection, number)?
+    for round in 0..ROUNDS {
+        for write in [write_created, write_resolved] {
+            connection.execute_batch("BEGIN IMMEDIATE")?;
+            for task in 0..TASKS {
+                write(connection, &format!("{turn}-{task}-{round}"))?;
             }
+            connection.execute_batch("COMMIT")?;
         }
-        connection.execute_batch("COMMIT")?;
     }
-    Ok((rounds * TASKS) as f64 / begun.elapsed().as_secs_f64())
+    Ok((TASKS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
 }
 
-fn write_created(connection: &Connection, n: usize) -> Result<(), rusqlite::Error> {
-    let (id, body, digest) = (format!("bare-{n}"), "x".repeat(190), Digest::of(&n.to_le_bytes()));
-    connection
-        .prepare_cached("INSERT INTO contents VALUES (?1, 0, ?2)")?
-        .execute((digest.as_bytes(), DRAFT.as_bytes()))?;
+fn write_created(connection: &Connection, id: &str) -> Result<(), rusqlite::Error> {
+    let text = format!("{DRAFT} {id}");
+    let (body, digest) = ("x".repeat(CREATED_BYTES), Digest::of(text.as_bytes()));
     connection
         .prepare_cached(
             "INSERT INTO checkpoints (id, version, worker, phase, type, status, round, digest, created_ms)
              VALUES (?1, 1, 'analyst', 'report', 'deliverable', 'pending', 1, ?2, ?3)",
         )?
-        .execute((&id, digest.as_bytes(), 1_i64))?;
+        .execute((id, digest.as_bytes(), NOW_MS))?;
     connection
-        .prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, 1, 0, ?2)")?
-        .execute((&id, body))?;
+        .prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, 1, ?2, ?3)")?
+        .execute((id, NOW_MS, body))?;
+    connection
+        .prepare_cached("INSERT INTO contents VALUES (?1, 0, ?2)")?
+        .execute((digest.as_bytes(), text.as_bytes()))?;
     Ok(())
 }
 
-fn write_resolved(connection: &Connection, n: usize) -> Result<(), rusqlite::Error> {
-    let (id, body) = (format!("bare-{n}"), "x".repeat(150));
+fn write_resolved(connection: &Connection, id: &str) -> Result<(), rusqlite::Error> {
+    let body = "x".repeat(RESOLVED_BYTES);
     connection
-        .prepare_cached("UPDATE checkpoints SET version = 2, status = 'approved', resolved_ms = 1, resolved_by = 'ann' WHERE id = ?1")?
-        .execute((&id,))?;
+        .prepare_cached(
+            "UPDATE checkpoints SET version = 2, status = 'approved', resolved_ms = ?2, resolved_by = 'ann'
+             WHERE id = ?1",
+        )?
+        .execute((id, NOW_MS))?;
     connection
-        .prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, 2, 0, ?2)")?
-        .execute((&id, body))?;
+        .prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, 2, ?2, ?3)")?
+        .execute((id, NOW_MS, body))?;
     Ok(())
 }
 
@@ -205,13 +212,12 @@ async fn cycles(floor: &Path, path: &Path) -> Result<(Duration, Duration), Box<d
 
 /// Commits per second of many tasks that share one engine.
 async fn tasks(engine: &std::sync::Arc<Engine>, turn: usize) -> Result<f64, Box<dyn Error>> {
-    let rounds = 20;
     let begun = Instant::now();
     let mut running = tokio::task::JoinSet::new();
     for task in 0..TASKS {
         let engine = std::sync::Arc::clone(engine);
         running.spawn(async move {
-            for round in 0..rounds {
+            for round in 0..ROUNDS {
                 let id = format!("{turn}-{task}-{round}");
                 ask(&engine, &id).await.map_err(|error| error.to_string())?;
                 approve(&engine, &id).await.map_err(|error| error.to_string())?;
@@ -222,7 +228,7 @@ async fn tasks(engine: &std::sync::Arc<Engine>, turn: usize) -> Result<f64, Box<
     while let Some(done) = running.join_next().await {
         done??;
     }
-    Ok((TASKS * rounds * 2) as f64 / begun.elapsed().as_secs_f64())
+    Ok((TASKS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
 }
 
 /// Commits per second of processes that know nothing of each other.
@@ -249,13 +255,12 @@ fn processes(path: &Path) -> Result<f64, Box<dyn Error>> {
 
 async fn part(path: &Path) -> Result<(), Box<dyn Error>> {
     let engine = engine(path)?;
-    let rounds = 20;
-    for round in 0..rounds {
+    for round in 0..ROUNDS {
         let id = format!("{}-{round}", std::process::id());
         ask(&engine, &id).await?;
         approve(&engine, &id).await?;
     }
-    println!("{}", rounds * 2);
+    println!("{}", ROUNDS * 2);
     Ok(())
 }
 
@@ -326,7 +331,7 @@ fn engine(path: &Path) -> Result<Engine, Box<dyn Error>> {
 }
 
 fn person() -> Principal {
-    Principal { name: "ann".into(), kind: PrincipalKind::Person, role: Role::Admin }
+    Principal::new("ann", PrincipalKind::Person, Role::Admin)
 }
 
 async fn ask(engine: &Engine, id: &str) -> Result<(), checkrein_engine::EngineError> {

@@ -155,7 +155,8 @@ impl Engine {
         if silent && request.verdict != Verdict::Approve {
             return Err(EngineError::Empty("message"));
         }
-        self.resolve(id, |checkpoint| {
+        let tell = |next: &Checkpoint| Event::resolved_by(next, by);
+        self.resolve(id, tell, |checkpoint| {
             if checkpoint.run.is_some() && request.verdict == Verdict::RequestChanges {
                 return Err(Refusal::NothingToChange { id: checkpoint.id.clone() });
             }
@@ -173,7 +174,7 @@ impl Engine {
 
     /// Nobody answered in time, and the policy makes that a no; it is never a yes.
     pub(crate) async fn time_out(&self, id: &str) -> Result<Checkpoint, EngineError> {
-        self.resolve(id, |checkpoint| {
+        self.resolve(id, Event::resolved, |checkpoint| {
             checkpoint.resolve(&GivenVerdict {
                 verdict: Verdict::Reject,
                 reason: Some("nobody answered in time".to_owned()),
@@ -193,7 +194,8 @@ impl Engine {
         reason: Option<String>,
     ) -> Result<Checkpoint, EngineError> {
         require(by, Act::Withdraw)?;
-        self.resolve(id, |checkpoint| {
+        let tell = |next: &Checkpoint| Event::resolved_by(next, by);
+        self.resolve(id, tell, |checkpoint| {
             checkpoint.withdraw(reason.clone(), by.name.clone(), self.now().max(checkpoint.created_at))
         })
         .await
@@ -258,6 +260,7 @@ impl Engine {
     async fn resolve(
         &self,
         id: &str,
+        tell: impl Fn(&Checkpoint) -> Event,
         settle: impl Fn(&Checkpoint) -> Result<Resolved, checkrein_core::checkpoint::Refusal>,
     ) -> Result<Checkpoint, EngineError> {
         let mut remembered = self.held.take(id);
@@ -275,7 +278,7 @@ impl Engine {
                 Err(refusal) => return Err(refusal.into()),
             };
             let at = next.resolved_at.unwrap_or_else(|| self.now());
-            let events = vec![Event::resolved(&next)];
+            let events = vec![tell(&next)];
             let commit = Commit { expected: version, checkpoint: next.clone(), events, at, content: None };
             match self.store.commit(commit).await {
                 Ok(()) => return Ok(next),

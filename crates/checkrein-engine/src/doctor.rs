@@ -70,7 +70,7 @@ pub async fn examine(path: &Path) -> Vec<Finding> {
         findings.push(writable(directory));
         None
     };
-    findings.push(file_system(directory));
+    findings.push(file_system(FileSystem::of(directory)));
     findings.push(space(directory));
     if path.exists() {
         findings.push(permissions("file", path));
@@ -114,8 +114,8 @@ fn writable(directory: &Path) -> Finding {
     }
 }
 
-fn file_system(directory: &Path) -> Finding {
-    match FileSystem::of(directory) {
+fn file_system(found: Option<FileSystem>) -> Finding {
+    match found {
         None => Finding::new("file system", State::Info, "unknown"),
         Some(FileSystem { kind, network: true, .. }) => {
             Finding::new("file system", State::Broken, format!("{kind}, shared over a network"))
@@ -124,6 +124,10 @@ fn file_system(directory: &Path) -> Finding {
         Some(FileSystem { kind, volatile: true, .. }) => {
             Finding::new("file system", State::Warning, format!("{kind}, gone after a restart"))
                 .remedy("put the store on a disk with `--store FILE`")
+        }
+        Some(FileSystem { kind, unclear: true, .. }) => {
+            Finding::new("file system", State::Warning, format!("{kind}, may be a network file system"))
+                .remedy("if other machines share it, put the store on a local disk with `--store FILE`")
         }
         Some(FileSystem { kind, .. }) => Finding::new("file system", State::Good, kind),
     }
@@ -221,6 +225,21 @@ fn nearest_directory(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_system_that_may_be_shared_is_worth_a_warning() {
+        let local =
+            FileSystem { kind: "ext4", network: false, unclear: false, volatile: false, free_bytes: 0 };
+        for (found, state) in [
+            (Some(local), State::Good),
+            (Some(FileSystem { kind: "fuse", unclear: true, ..local }), State::Warning),
+            (Some(FileSystem { kind: "tmpfs", volatile: true, ..local }), State::Warning),
+            (Some(FileSystem { kind: "nfs", network: true, ..local }), State::Broken),
+            (None, State::Info),
+        ] {
+            assert_eq!(file_system(found).state, state, "{found:?}");
+        }
+    }
 
     #[test]
     fn a_clock_that_was_set_back_is_noticed() {

@@ -71,7 +71,7 @@ impl Engine {
 }
 
 /// The one place that looks at the clock.
-fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     // The store keeps milliseconds; what is answered is what will be read again.
     let now = Timestamp::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)

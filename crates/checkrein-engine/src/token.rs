@@ -45,7 +45,7 @@ impl Engine {
         let secret = format!("{PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let row = TokenRow {
             id: Uuid::new_v4().simple().to_string().chars().take(12).collect(),
-            principal: Principal { name: new.name, kind: new.kind, role: new.role },
+            principal: Principal::new(new.name, new.kind, new.role),
             created_at: self.now(),
             expires_at: new.expires_at,
             revoked_at: None,
@@ -85,6 +85,6 @@ impl Engine {
         if row.expires_at.is_some_and(|expires| expires <= self.now()) {
             return Err(EngineError::BadToken("it has expired"));
         }
-        Ok(row.principal)
+        Ok(Principal { token: Some(row.id), ..row.principal })
     }
 }

@@ -80,10 +80,11 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
                 c.run,
             ])?
     } else {
+        // INVARIANT: what a checkpoint asks about is what it was made with. Setting its digest again
+        // would move its entry in the index for nothing.
         connection
             .prepare_cached(
-                "UPDATE checkpoints SET version = ?3, status = ?4, digest = ?5, resolved_ms = ?6, reason = ?7,
-                                        resolved_by = ?8
+                "UPDATE checkpoints SET version = ?3, status = ?4, resolved_ms = ?5, reason = ?6, resolved_by = ?7
                  WHERE id = ?1 AND version = ?2",
             )?
             .execute(params![
@@ -91,7 +92,6 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
                 commit.expected.0.cast_signed(),
                 version,
                 c.status.name(),
-                c.digest.as_bytes(),
                 resolved_ms,
                 c.reason,
                 c.resolved_by,

@@ -8,6 +8,8 @@ pub struct FileSystem {
     pub kind: &'static str,
     /// Shared with other machines, where the store's log is not safe.
     pub network: bool,
+    /// Perhaps shared with other machines: its kind does not say.
+    pub unclear: bool,
     /// Gone after a restart.
     pub volatile: bool,
     /// What this user may still fill.
@@ -19,11 +21,13 @@ enum Nature {
     Local,
     Network,
     Volatile,
+    /// What is behind it can be anything.
+    Unclear,
 }
 
 /// The number the kernel gives, as it is in every width of the field.
 #[rustfmt::skip]
-const KINDS: [(u32, &str, Nature); 15] = [
+const KINDS: [(u32, &str, Nature); 24] = [
     (0x0000_ef53, "ext4",     Nature::Local),
     (0x5846_5342, "xfs",      Nature::Local),
     (0x9123_683e, "btrfs",    Nature::Local),
@@ -31,7 +35,14 @@ const KINDS: [(u32, &str, Nature); 15] = [
     (0xf2f5_2010, "f2fs",     Nature::Local),
     (0x794c_7630, "overlay",  Nature::Local),
     (0x0000_4d44, "fat",      Nature::Local),
+    (0x2011_bab0, "exfat",    Nature::Local),
+    (0x7366_746e, "ntfs",     Nature::Local),
+    (0xca45_1a4e, "bcachefs", Nature::Local),
+    (0x3153_464a, "jfs",      Nature::Local),
+    (0x0000_3434, "nilfs",    Nature::Local),
+    (0x0000_f15f, "ecryptfs", Nature::Local),
     (0x0102_1994, "tmpfs",    Nature::Volatile),
+    (0x8584_58f6, "ramfs",    Nature::Volatile),
     (0x0000_6969, "nfs",      Nature::Network),
     (0x0000_517b, "smb",      Nature::Network),
     (0xfe53_4d42, "smb2",     Nature::Network),
@@ -39,6 +50,8 @@ const KINDS: [(u32, &str, Nature); 15] = [
     (0x5346_414f, "afs",      Nature::Network),
     (0x00c3_6400, "ceph",     Nature::Network),
     (0x0bd0_0bd0, "lustre",   Nature::Network),
+    (0x6573_5546, "fuse",     Nature::Unclear),
+    (0x0102_1997, "9p",       Nature::Unclear),
 ];
 
 impl FileSystem {
@@ -48,6 +61,7 @@ impl FileSystem {
         Some(FileSystem {
             kind,
             network: nature == Nature::Network,
+            unclear: nature == Nature::Unclear,
             volatile: nature == Nature::Volatile,
             free_bytes: room.f_bavail.saturating_mul(room.f_frsize),
         })
@@ -56,12 +70,36 @@ impl FileSystem {
 
 #[cfg(target_os = "linux")]
 fn kind(directory: &Path) -> (&'static str, Nature) {
-    let found = rustix::fs::statfs(directory).ok().map(|found| found.f_type as u32);
-    let known = KINDS.iter().find(|(number, ..)| found == Some(*number));
-    known.map_or(("unknown", Nature::Local), |(_, name, nature)| (*name, *nature))
+    named(rustix::fs::statfs(directory).ok().map(|found| found.f_type as u32))
 }
 
+#[cfg(target_os = "linux")]
+fn named(number: Option<u32>) -> (&'static str, Nature) {
+    let known = KINDS.iter().find(|(known, ..)| number == Some(*known));
+    known.map_or(("unknown", Nature::Unclear), |(_, name, nature)| (*name, *nature))
+}
+
+/// No kind is known there, so an unknown one is nothing to warn of.
 #[cfg(not(target_os = "linux"))]
 fn kind(_: &Path) -> (&'static str, Nature) {
     ("unknown", Nature::Local)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_kind_that_is_known_is_trusted() {
+        for (number, name, nature) in [
+            (0x0000_ef53, "ext4", Nature::Local),
+            (0x0000_6969, "nfs", Nature::Network),
+            (0x6573_5546, "fuse", Nature::Unclear),
+            (0x0102_1997, "9p", Nature::Unclear),
+            (0x1234_5678, "unknown", Nature::Unclear),
+        ] {
+            let (found, as_nature) = named(Some(number));
+            assert!(found == name && as_nature == nature, "{number:x} is {found}");
+        }
+    }
 }

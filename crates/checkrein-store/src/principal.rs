@@ -69,11 +69,11 @@ fn read(row: &Row<'_>) -> Result<TokenRow, StoreError> {
     let (kind, role): (String, String) = (row.get(2)?, row.get(3)?);
     Ok(TokenRow {
         id: id.clone(),
-        principal: Principal {
-            name: row.get(1)?,
-            kind: PrincipalKind::parse(&kind).ok_or_else(|| damaged("kind"))?,
-            role: Role::parse(&role).ok_or_else(|| damaged("role"))?,
-        },
+        principal: Principal::new(
+            row.get::<_, String>(1)?,
+            PrincipalKind::parse(&kind).ok_or_else(|| damaged("kind"))?,
+            Role::parse(&role).ok_or_else(|| damaged("role"))?,
+        ),
         created_at: time(row.get(4)?)?,
         expires_at: row.get::<_, Option<i64>>(5)?.map(time).transpose()?,
         revoked_at: row.get::<_, Option<i64>>(6)?.map(time).transpose()?,

@@ -1,15 +1,16 @@
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_store::CheckpointFilter;
 
+use super::checkpoint::limit;
 use super::checkpoint::shape::{CheckpointJson, age};
-use crate::error::CliError;
+use crate::error::{CliError, note};
 use crate::output::{Output, Table, one_line};
 use crate::session::StorePlace;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// How many to show
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = limit)]
     limit: usize,
     /// Answer as JSON
     #[arg(long)]
@@ -19,12 +20,16 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
+    let session = args.store.open_to_read()?;
     let who = session.principal()?;
     let filter = CheckpointFilter { status: Some(CheckpointStatus::Pending), ..CheckpointFilter::default() };
     let page = session.wait(session.engine.checkpoints(&who, &filter, 0, args.limit))?;
     if args.json {
         let items: Vec<CheckpointJson> = page.items.iter().map(|item| (&item.checkpoint).into()).collect();
+        // The answer stays a plain list, which has no room for it.
+        if page.next.is_some() {
+            note(format_args!("there are more than {}; `--limit` shows them", args.limit));
+        }
         return Output::json(&items);
     }
     if page.items.is_empty() {

@@ -321,6 +321,10 @@ fn lists_are_in_creation_order_with_filters_and_a_cursor() {
     }
     assert_eq!(all, "zmb");
     assert_eq!(ids(&place.run(&["inbox", "--json"]).json()), "zmb");
+    for list in [&["inbox"][..], &["inbox", "--json"], &["checkpoint", "list"]] {
+        let none = place.run(&[list, &["--limit", "0"]].concat());
+        assert!(none.code == 2 && none.stderr.contains("a whole number above 0"), "{}", none.seen());
+    }
     let odd = place.run(&["checkpoint", "list", "--status", "open"]);
     assert!(odd.code == 2 && odd.stderr.contains("pending, approved, rejected"), "{}", odd.seen());
 }
@@ -333,6 +337,20 @@ fn the_inbox_is_for_a_person() {
     create(&place, "c2", "draft");
     assert_snapshot!(place.run(&["inbox"]).seen());
     assert_snapshot!(place.run(&["checkpoint", "list", "--limit", "1"]).seen());
+}
+
+#[test]
+fn a_program_that_reads_the_inbox_is_told_that_there_is_more() {
+    let place = Place::new();
+    create(&place, "c1", "draft");
+    create(&place, "c2", "draft");
+    for (limit, listed, said) in
+        [("1", 1, "note: there are more than 1; `--limit` shows them\n"), ("2", 2, "")]
+    {
+        let ran = place.run(&["inbox", "--json", "--limit", limit]);
+        let count = ran.json().as_array().map(Vec::len);
+        assert_eq!((count, ran.stderr.as_str()), (Some(listed), said), "{}", ran.seen());
+    }
 }
 
 #[test]

@@ -527,7 +527,7 @@ fn what_the_disk_did_not_take_is_not_acknowledged() {
 }
 
 #[test]
-fn a_read_only_store_says_so() {
+fn a_read_only_store_can_be_read_and_says_what_it_is() {
     if !may_mount() {
         return;
     }
@@ -538,12 +538,41 @@ fn a_read_only_store_says_so() {
         &place,
         "mount --bind .checkrein .checkrein && mount -o remount,bind,ro .checkrein
          checkrein checkpoint create --worker w --deliverable x; echo exit $?
-         checkrein inbox; echo exit $?
-         checkrein store restore .checkrein/store.db --store .checkrein/new.db; echo exit $?",
+         checkrein checkpoint withdraw a; echo exit $?
+         checkrein store restore .checkrein/store.db --store .checkrein/new.db; echo exit $?
+         checkrein inbox --json | grep '\"id\"'
+         checkrein checkpoint list | cut -c 1-7
+         checkrein checkpoint show a | tail -1
+         checkrein store stats | grep checkpoints
+         checkrein store export | wc -l; ls .checkrein",
     );
     assert_snapshot!(plain(&place, &ran));
     assert!(fs::read(store(&place)).unwrap() == before);
     assert_eq!(ids(&place), ["a"]);
+}
+
+#[test]
+fn a_read_only_store_is_read_with_what_is_still_in_its_log() {
+    if !may_mount() {
+        return;
+    }
+    let place = place();
+    ask(&place, "a");
+    // While somebody has it open, what is written stays in the log.
+    let ran = in_namespace(
+        &place,
+        "checkrein checkpoint wait a & waiting=$!
+         until [ -s .checkrein/store.db-wal ]; do
+             checkrein checkpoint create --worker w --deliverable x --id b > created || sleep 0.05
+         done
+         mkdir copy && cp .checkrein/store.db .checkrein/store.db-wal copy
+         for place in .checkrein copy; do
+             mount --bind $place $place && mount -o remount,bind,ro $place
+             checkrein inbox --json --store $place | grep '\"id\"'
+         done
+         kill $waiting",
+    );
+    assert_snapshot!(plain(&place, &ran));
 }
 
 #[test]

@@ -24,6 +24,31 @@ fn a_secret_is_shown_once_and_kept_nowhere() {
 }
 
 #[test]
+fn a_token_that_is_no_longer_good_says_since_when() {
+    let place = Place::new();
+    let make = |expires: &str| {
+        let made = place.run(&["token", "create", "--role", "agent", "--expires", expires, "--json"]).json();
+        (made["id"].as_str().unwrap().to_owned(), made["expires_at"].as_str().unwrap().to_owned())
+    };
+    let ((good, good_until), (old, old_since)) = (make("1h"), make("0s"));
+    let (gone, _) = make("1h");
+    let revoked = place.run(&["token", "revoke", &gone, "--json"]).json();
+    assert_eq!((&revoked["id"], &revoked["role"]), (&gone.clone().into(), &"agent".into()));
+    let since = revoked["revoked_at"].as_str().unwrap();
+    let again = place.run(&["token", "revoke", &gone, "--json"]).json();
+    assert_eq!(again, revoked, "the first time counts");
+    let listed = place.run(&["token", "list"]).stdout;
+    for (id, state) in [
+        (&good, format!("expires {good_until}")),
+        (&old, format!("expired {old_since}")),
+        (&gone, format!("revoked {since}")),
+    ] {
+        let row = listed.lines().find(|line| line.starts_with(id.as_str()));
+        assert!(row.is_some_and(|row| row.trim_end().ends_with(&state)), "{id} {state}: {listed}");
+    }
+}
+
+#[test]
 fn the_store_is_its_owners_alone() {
     let place = Place::new().env("CHECKREIN_STORE", "store/store.db");
     assert_eq!(place.run(&["inbox"]).code, 0);

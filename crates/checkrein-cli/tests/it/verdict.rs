@@ -34,6 +34,25 @@ fn a_verdict_records_who_when_why_and_on_what() {
 }
 
 #[test]
+fn the_log_tells_what_kind_of_principal_it_was_and_by_which_token() {
+    let (place, _) = held(&["c1", "c2"]);
+    let made = place.run(&["token", "create", "--role", "reviewer", "--name", "ann", "--json"]).json();
+    place.run_as(made["token"].as_str().unwrap(), &["approve", "c1"]);
+    let mut command = place.command(BINARY);
+    command.args(["approve", "c2"]);
+    assert_eq!(Terminal::start(command).end().1, 0);
+    let export = place.run(&["store", "export"]).stdout;
+    let resolved = |id: &str| -> serde_json::Value {
+        let lines = export.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let mut of_stream = lines.filter(|line| line["stream"] == id);
+        of_stream.find(|line| line["event"]["event"] == "checkpoint_resolved").unwrap()["event"].take()
+    };
+    let (by_token, at_terminal) = (resolved("c1"), resolved("c2"));
+    assert_eq!((&by_token["by_kind"], &by_token["by_token"]), (&json!("person"), &made["id"]));
+    assert_eq!((&at_terminal["by_kind"], at_terminal.get("by_token")), (&json!("person"), None));
+}
+
+#[test]
 fn one_verdict_may_be_for_several() {
     let (place, token) = held(&["c1", "c2", "c3"]);
     assert_snapshot!(place.run_as(&token, &["approve", "c1", "c2"]).seen(), @r"

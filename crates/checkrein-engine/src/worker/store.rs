@@ -122,7 +122,7 @@ impl CheckpointStore {
             EngineError::Settings(problems)
         })?;
         let engine = Engine::new(store, settings);
-        let by = Principal { name: "library".to_owned(), kind: PrincipalKind::Program, role: Role::Admin };
+        let by = Principal::new("library", PrincipalKind::Program, Role::Admin);
         Ok(CheckpointStore { shared: Arc::new(Shared { engine, _directory: directory }), by })
     }
 

@@ -74,7 +74,7 @@ fn engine(place: &Path) -> Arc<Engine> {
 }
 
 fn ann() -> Principal {
-    Principal { name: "ann".to_owned(), kind: PrincipalKind::Person, role: Role::Admin }
+    Principal::new("ann", PrincipalKind::Person, Role::Admin)
 }
 
 fn question(id: &str) -> NewCheckpoint {

@@ -101,7 +101,10 @@ async fn of_two_racing_verdicts_exactly_one_wins() {
     let mut events: HashMap<String, Vec<CheckpointStatus>> = HashMap::new();
     for event in engine.store().events(Position(0), None, usize::MAX).await.unwrap() {
         let (Event::CheckpointCreated { status, .. } | Event::CheckpointResolved { status, .. }) =
-            event.event;
+            event.event
+        else {
+            panic!("there are no runs here");
+        };
         events.entry(event.stream).or_default().push(status);
     }
     for (id, statuses) in events {

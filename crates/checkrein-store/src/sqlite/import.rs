@@ -34,7 +34,7 @@ impl Store {
     /// Adds what an export holds, in one transaction. A checkpoint that is here already must have
     /// begun with the same history; what is here is never changed.
     pub async fn import(&self, export: impl BufRead + Send + 'static) -> Result<Imported, TransferError> {
-        self.inner.writer.run(move |connection| Import::new(connection).read(export)).await
+        self.writer()?.run_once(move |connection| Import::new(connection).read(export)).await
     }
 }
 

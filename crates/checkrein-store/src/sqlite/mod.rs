@@ -4,11 +4,13 @@ mod backup;
 mod check;
 mod export;
 mod import;
+mod reading;
 mod restore;
 mod retention;
 mod schema;
 mod stats;
 mod vacuum;
+mod waiting;
 mod watch;
 mod writer;
 
@@ -25,6 +27,7 @@ use tokio::sync::watch as notice;
 
 pub use self::check::Checked;
 pub use self::import::Imported;
+use self::reading::Reading;
 pub use self::restore::{Restored, restore};
 pub use self::retention::Swept;
 pub use self::stats::Stats;
@@ -46,11 +49,18 @@ pub struct Store {
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    writer: Writer,
+    access: Access,
     readers: Mutex<Vec<Connection>>,
     changed: notice::Sender<u64>,
     /// Started by the first one who waits.
     watcher: OnceLock<Result<Watcher, StoreError>>,
+}
+
+/// What may be done with it.
+#[derive(Debug)]
+enum Access {
+    Write(Writer),
+    Read(Reading),
 }
 
 /// How long a writer waits for another process before it gives up.
@@ -82,8 +92,25 @@ impl Store {
         // Without it the store works as well, only less evenly.
         let queue = queue_file(&path);
         let writer = Writer::start(connection, queue, changed.clone())?;
-        let inner = Inner { path, writer, readers: Mutex::default(), changed, watcher: OnceLock::new() };
-        Ok(Store { inner: Arc::new(inner) })
+        Ok(Store::with(path, Access::Write(writer), changed))
+    }
+
+    /// Opens a store to look at it. Where it cannot be written it is read as it lies there, and every
+    /// change is refused.
+    pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
+        match Store::open(path) {
+            Err(StoreError::ReadOnly | StoreError::Open { .. }) if path.is_file() => {
+                let path = Place::of(path)?.path;
+                let reading = Reading::of(&path)?;
+                Ok(Store::with(path, Access::Read(reading), notice::channel(0).0))
+            }
+            opened => opened,
+        }
+    }
+
+    fn with(path: PathBuf, access: Access, changed: notice::Sender<u64>) -> Store {
+        let inner = Inner { path, access, readers: Mutex::default(), changed, watcher: OnceLock::new() };
+        Store { inner: Arc::new(inner) }
     }
 
     pub fn path(&self) -> &Path {
@@ -94,7 +121,7 @@ impl Store {
     pub async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
         let bodies = event::bodies(&commit)?;
         let work = move |connection: &Connection| checkpoint::commit(connection, &commit, &bodies);
-        self.inner.writer.run(work).await
+        self.writer()?.run(work).await
     }
 
     /// The same for a run.
@@ -102,7 +129,7 @@ impl Store {
         let bodies = run::bodies(&commit)?;
         let of_checkpoint = commit.checkpoint.as_ref().map(event::bodies).transpose()?.unwrap_or_default();
         let work = move |connection: &Connection| run::commit(connection, &commit, &bodies, &of_checkpoint);
-        self.inner.writer.run(work).await
+        self.writer()?.run(work).await
     }
 
     pub async fn run(&self, id: &str) -> Result<Option<StoredRun>, StoreError> {
@@ -164,11 +191,11 @@ impl Store {
 
     /// Forgets every checkpoint with its events and contents. Positions are not used again.
     pub async fn clear_checkpoints(&self) -> Result<(), StoreError> {
-        self.inner.writer.run(checkpoint::clear).await
+        self.writer()?.run(checkpoint::clear).await
     }
 
     pub async fn add_token(&self, token: TokenRow, secret: Digest) -> Result<(), StoreError> {
-        self.inner.writer.run(move |connection| principal::put(connection, &token, &secret)).await
+        self.writer()?.run(move |connection| principal::put(connection, &token, &secret)).await
     }
 
     pub async fn token(&self, secret: &Digest) -> Result<Option<TokenRow>, StoreError> {
@@ -180,7 +207,7 @@ impl Store {
     }
 
     pub async fn revoke_token(&self, id: String, at: Timestamp) -> Result<bool, StoreError> {
-        self.inner.writer.run(move |connection| principal::revoke(connection, &id, at)).await
+        self.writer()?.run(move |connection| principal::revoke(connection, &id, at)).await
     }
 
     /// Marks when somebody commits, here or in another process. Take it before reading: whatever is
@@ -194,6 +221,13 @@ impl Store {
         match started {
             Ok(_) => Ok(inner.changed.subscribe()),
             Err(error) => Err(error.clone()),
+        }
+    }
+
+    fn writer(&self) -> Result<&Writer, StoreError> {
+        match &self.inner.access {
+            Access::Write(writer) => Ok(writer),
+            Access::Read(_) => Err(StoreError::ReadOnly),
         }
     }
 
@@ -211,12 +245,18 @@ impl Store {
         let connection = match kept {
             Some(connection) => connection,
             None => {
-                let connection = connect(&self.inner.path)?;
+                let connection = match &self.inner.access {
+                    Access::Write(_) => connect(&self.inner.path)?,
+                    Access::Read(reading) => reading.connect(&self.inner.path)?,
+                };
                 connection.execute_batch("PRAGMA query_only = 1")?;
                 connection
             }
         };
         let result = work(&connection);
+        if let Access::Read(reading) = &self.inner.access {
+            reading.verify(&self.inner.path)?;
+        }
         let mut readers = self.inner.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if readers.len() < READERS_KEPT_MAX {
             readers.push(connection);

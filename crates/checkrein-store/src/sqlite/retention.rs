@@ -31,7 +31,7 @@ impl Store {
         let mut after = 0;
         loop {
             let (part, next) =
-                self.inner.writer.run(move |connection| remove_some(connection, before_ms, after)).await?;
+                self.writer()?.run(move |connection| remove_some(connection, before_ms, after)).await?;
             total.checkpoints += part.checkpoints;
             total.events += part.events;
             total.contents += part.contents;

@@ -102,15 +102,19 @@ pub(super) fn is_made(connection: &Connection) -> Result<bool, StoreError> {
     Ok(pragma(connection, "application_id")? == APPLICATION_ID && pragma(connection, "user_version")? > 0)
 }
 
+/// Whether nothing is to be done to its tables.
+pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(pragma(connection, "user_version")? == known_version()
+        && pragma(connection, "application_id")? == APPLICATION_ID)
+}
+
 fn pragma(connection: &Connection, name: &str) -> Result<i64, rusqlite::Error> {
     connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
 }
 
 /// Brings the tables to the version this program knows; a newer store is refused untouched.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    if pragma(connection, "user_version")? == known_version()
-        && pragma(connection, "application_id")? == APPLICATION_ID
-    {
+    if is_current(connection)? {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

@@ -31,6 +31,6 @@ impl Store {
             let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
             Ok(connection.execute_batch(&format!("PRAGMA user_version = {version}"))?)
         };
-        self.inner.writer.run(work).await
+        self.writer()?.run(work).await
     }
 }

@@ -9,7 +9,7 @@ use crate::{Open, time};
 fn token(id: &str, created_ms: i64) -> TokenRow {
     TokenRow {
         id: id.to_owned(),
-        principal: Principal { name: "Ann ü".to_owned(), kind: PrincipalKind::Person, role: Role::Reviewer },
+        principal: Principal::new("Ann ü", PrincipalKind::Person, Role::Reviewer),
         created_at: time(created_ms),
         expires_at: Some(time(9_000)),
         revoked_at: None,

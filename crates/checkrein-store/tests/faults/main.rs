@@ -287,7 +287,7 @@ fn creation(name: &str) -> Commit {
 fn token() -> TokenRow {
     TokenRow {
         id: "t".to_owned(),
-        principal: Principal { name: "ann".to_owned(), kind: PrincipalKind::Person, role: Role::Reviewer },
+        principal: Principal::new("ann", PrincipalKind::Person, Role::Reviewer),
         created_at: at(1),
         expires_at: None,
         revoked_at: None,

@@ -176,7 +176,7 @@ async fn write_the_fixture_of_this_schema() {
     }
     let token = TokenRow {
         id: "t".to_owned(),
-        principal: Principal { name: "ann".to_owned(), kind: PrincipalKind::Person, role: Role::Reviewer },
+        principal: Principal::new("ann", PrincipalKind::Person, Role::Reviewer),
         created_at: time(1),
         expires_at: None,
         revoked_at: None,

@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     /// How many at most
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = super::limit)]
     limit: usize,
     /// Go on after this cursor, as an answer names it in `next`
     #[arg(long, value_name = "CURSOR", default_value_t = 0)]
@@ -44,7 +44,7 @@ fn status(text: &str) -> Result<CheckpointStatus, String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
+    let session = args.store.open_to_read()?;
     let who = session.principal()?;
     let filter = CheckpointFilter {
         status: args.status,

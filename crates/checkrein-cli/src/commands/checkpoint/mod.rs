@@ -9,6 +9,12 @@ mod withdraw;
 
 pub use wait::duration;
 
+/// How many rows a list shows at most.
+pub fn limit(text: &str) -> Result<usize, String> {
+    let limit = text.parse().ok().filter(|limit| *limit > 0);
+    limit.ok_or_else(|| "expected a whole number above 0".to_owned())
+}
+
 use crate::error::CliError;
 use crate::output::Output;
 

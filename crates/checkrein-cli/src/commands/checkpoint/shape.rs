@@ -124,7 +124,7 @@ pub const fn exit(status: CheckpointStatus) -> Exit {
 
 /// How long ago, in one word.
 pub fn age(then: Timestamp) -> String {
-    let past = Duration::try_from(Timestamp::now().duration_since(then)).unwrap_or_default();
+    let past = Duration::try_from(checkrein_engine::now().duration_since(then)).unwrap_or_default();
     let seconds = past.as_secs();
     let (count, unit) = match seconds {
         0..10 => return "now".to_owned(),

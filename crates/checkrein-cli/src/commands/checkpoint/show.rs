@@ -15,7 +15,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
+    let session = args.store.open_to_read()?;
     let who = session.principal()?;
     let view = session.wait(session.engine.checkpoint(&who, &args.id))?;
     if args.json { Output::json(&shape::whole(&view)) } else { Ok(Output::text(shape::described(&view))) }

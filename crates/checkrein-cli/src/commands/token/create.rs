@@ -3,7 +3,6 @@ use std::time::Duration;
 use checkrein_core::config::env;
 use checkrein_core::principal::{PrincipalKind, Role};
 use checkrein_engine::NewToken;
-use jiff::Timestamp;
 
 use crate::commands::checkpoint::duration;
 use crate::error::{CliError, note};
@@ -41,7 +40,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         Role::Reviewer | Role::Admin => PrincipalKind::Person,
     };
     // A time too far away to be told must not become no end at all.
-    let end = |length: Duration| Timestamp::now().checked_add(length);
+    let end = |length: Duration| checkrein_engine::now().checked_add(length);
     let expires_at = args.expires.map(end).transpose();
     let expires_at = expires_at.map_err(|_| CliError::usage("`--expires` is further away than times go"))?;
     let name = args.name.clone().unwrap_or_else(local_name);

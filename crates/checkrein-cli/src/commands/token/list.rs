@@ -1,3 +1,5 @@
+use checkrein_store::TokenRow;
+
 use crate::error::CliError;
 use crate::output::{Output, Table, one_line};
 use crate::session::StorePlace;
@@ -16,24 +18,18 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let who = session.manager()?;
     let tokens = session.wait(session.engine.tokens(&who))?;
     if args.json {
-        let rows: Vec<serde_json::Value> = tokens
-            .iter()
-            .map(|token| {
-                serde_json::json!({
-                    "id": token.id, "name": token.principal.name, "role": token.principal.role.name(),
-                    "created_at": token.created_at, "expires_at": token.expires_at, "revoked_at": token.revoked_at,
-                })
-            })
-            .collect();
+        let rows: Vec<serde_json::Value> = tokens.iter().map(shape).collect();
         return Output::json(&rows);
     }
     if tokens.is_empty() {
         return Ok(Output::text("There are no tokens.\n"));
     }
+    let now = checkrein_engine::now();
     let mut table = Table::new(&["id", "name", "role", "state"]);
     for token in &tokens {
         let state = match (token.revoked_at, token.expires_at) {
             (Some(at), _) => format!("revoked {at}"),
+            (None, Some(at)) if at <= now => format!("expired {at}"),
             (None, Some(at)) => format!("expires {at}"),
             (None, None) => "good".to_owned(),
         };
@@ -45,4 +41,12 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         ]);
     }
     Ok(Output::text(table.render()))
+}
+
+/// A token as programs see it.
+pub fn shape(token: &TokenRow) -> serde_json::Value {
+    serde_json::json!({
+        "id": token.id, "name": token.principal.name, "role": token.principal.role.name(),
+        "created_at": token.created_at, "expires_at": token.expires_at, "revoked_at": token.revoked_at,
+    })
 }

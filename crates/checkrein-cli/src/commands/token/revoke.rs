@@ -1,3 +1,4 @@
+use super::list::shape;
 use crate::error::CliError;
 use crate::output::Output;
 use crate::session::StorePlace;
@@ -6,6 +7,9 @@ use crate::session::StorePlace;
 pub struct Args {
     /// The token's id, as `token list` shows it
     id: String,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     store: StorePlace,
 }
@@ -14,5 +18,9 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open()?;
     let who = session.manager()?;
     session.wait(session.engine.revoke_token(&who, &args.id))?;
+    if args.json {
+        let tokens = session.wait(session.engine.tokens(&who))?;
+        return Output::json(&tokens.iter().find(|token| token.id == args.id).map(shape));
+    }
     Ok(Output::text(format!("revoked {}\n", args.id)))
 }
