@@ -48,6 +48,7 @@ impl Driving {
     async fn driven(&self, session: &Session, id: &str, how: TakeUp) -> Result<Output, CliError> {
         let stop = interrupts()?;
         let who = session.principal_async().await?;
+        session.engine.tidy().await;
         let mut progress = Progress::new(self.json);
         let mut driver = session.engine.drive_run(&who, id, &mut progress).await?;
         if how == TakeUp::Resume {

@@ -60,6 +60,11 @@ impl CliError {
         CliError { exit: Exit::Failed, ..CliError::usage(message) }
     }
 
+    /// Against what is there.
+    pub fn conflict(message: impl Into<String>) -> CliError {
+        CliError { exit: Exit::Conflict, ..CliError::usage(message) }
+    }
+
     pub fn hint(mut self, text: impl Into<String>) -> CliError {
         if let Body::Message { hint, .. } = &mut self.body {
             *hint = Some(text.into());

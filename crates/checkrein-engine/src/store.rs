@@ -3,12 +3,12 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use checkrein_core::config::Keep;
+use checkrein_core::config::{Keep, Kept};
 use checkrein_core::principal::Principal;
 use checkrein_store::{Checked, Imported, Restored, Stats, Swept, Vacuumed};
-use jiff::Timestamp;
 
 use crate::authority::{Act, require};
+use crate::run::SweptRuns;
 use crate::{Engine, EngineError, now};
 
 impl Engine {
@@ -51,21 +51,30 @@ impl Engine {
     }
 
     /// Removes what was settled longer ago than the settings keep it; with `Rehearse` only counts it.
-    pub async fn sweep_store(&self, by: &Principal, how: Sweep) -> Result<Swept, EngineError> {
+    pub async fn sweep_store(&self, by: &Principal, how: Sweep) -> Result<SweptAll, EngineError> {
         require(by, Act::ManageStore)?;
-        let Some(before) = settled_before(self.settings.keep_checkpoints(), now()) else {
-            return Ok(Swept::default());
+        let runs = self.sweep_runs(how).await?;
+        let Some(before) = self.settings.keep(Kept::Checkpoints).old_before(now()) else {
+            return Ok(SweptAll { checkpoints: Swept::default(), runs });
         };
-        Ok(match how {
+        let checkpoints = match how {
             Sweep::Rehearse => self.store.would_sweep(before).await?,
             Sweep::Remove => self.store.sweep(before).await?,
-        })
+        };
+        Ok(SweptAll { checkpoints, runs })
     }
 
-    /// How long settled checkpoints are kept here.
-    pub fn keep_checkpoints(&self) -> Keep {
-        self.settings.keep_checkpoints()
+    /// How long something is kept here.
+    pub fn keep(&self, kept: Kept) -> Keep {
+        self.settings.keep(kept)
     }
+}
+
+/// What a sweep removed, or would.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweptAll {
+    pub checkpoints: Swept,
+    pub runs: SweptRuns,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,12 +87,4 @@ pub enum Sweep {
 pub fn restore_store(by: &Principal, backup: &Path, path: &Path) -> Result<Restored, EngineError> {
     require(by, Act::ManageStore)?;
     Ok(checkrein_store::restore(backup, path, now())?)
-}
-
-/// None where nothing is old enough, ever.
-fn settled_before(keep: Keep, now: Timestamp) -> Option<Timestamp> {
-    match keep {
-        Keep::Forever => None,
-        Keep::For(length) => now.checked_sub(length).ok(),
-    }
 }

@@ -187,6 +187,53 @@ pub(crate) fn list(
     Ok(Page { items, next })
 }
 
+/// Forgets what happened in a run, if it is still at this version. That it was stays.
+pub(crate) fn trim(connection: &Connection, id: &str, version: Version) -> Result<bool, StoreError> {
+    let version = version.0.cast_signed();
+    let trimmed = "UPDATE runs SET trimmed = ?2 WHERE id = ?1 AND version = ?2 AND trimmed < ?2";
+    if connection.prepare_cached(trimmed)?.execute(params![id, version])? == 0 {
+        return Ok(false);
+    }
+    connection.prepare_cached("DELETE FROM events WHERE stream = ?1")?.execute([id])?;
+    Ok(true)
+}
+
+/// Forgets a run and all that belongs to it, if it is still at this version.
+pub(crate) fn remove(connection: &Connection, id: &str, version: Version) -> Result<bool, StoreError> {
+    let gone = "DELETE FROM runs WHERE id = ?1 AND version = ?2 RETURNING definition";
+    let definition: Option<Vec<u8>> = connection
+        .prepare_cached(gone)?
+        .query_row(params![id, version.0.cast_signed()], |row| row.get(0))
+        .optional()?;
+    let Some(definition) = definition else { return Ok(false) };
+    let mut select = connection.prepare_cached("SELECT id, digest FROM checkpoints WHERE run = ?1")?;
+    let asked = select.query_map([id], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+    let asked: Vec<(String, Vec<u8>)> = asked.collect::<Result<_, _>>()?;
+    let delete = |sql: &str, key: &dyn rusqlite::ToSql| connection.prepare_cached(sql)?.execute([key]);
+    delete("DELETE FROM events WHERE stream = ?1", &id)?;
+    for (checkpoint, _) in &asked {
+        delete("DELETE FROM checkpoints WHERE id = ?1", checkpoint)?;
+        delete("DELETE FROM events WHERE stream = ?1", checkpoint)?;
+    }
+    for digest in asked.iter().map(|(_, digest)| digest).chain([&definition]) {
+        delete(
+            "DELETE FROM contents WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE digest = ?1)
+             AND NOT EXISTS (SELECT 1 FROM runs WHERE definition = ?1)",
+            digest,
+        )?;
+    }
+    Ok(true)
+}
+
+/// Whether what happened in it was forgotten.
+fn is_trimmed(connection: &Connection, id: &str) -> Result<bool, StoreError> {
+    let trimmed = connection
+        .prepare_cached("SELECT trimmed FROM runs WHERE id = ?1")?
+        .query_row([id], |row| row.get::<_, i64>(0))
+        .optional()?;
+    Ok(trimmed.unwrap_or(0) > 0)
+}
+
 /// What is wrong with a run: it must be what its events say.
 pub(crate) fn fault(connection: &Connection, id: &str) -> Result<Option<String>, StoreError> {
     let stored = match get(connection, id) {
@@ -195,6 +242,9 @@ pub(crate) fn fault(connection: &Connection, id: &str) -> Result<Option<String>,
         Err(StoreError::Damaged { reason }) => return Ok(Some(reason)),
         Err(error) => return Err(error),
     };
+    if is_trimmed(connection, id)? {
+        return Ok(None);
+    }
     let Some(content) = content::get(connection, &stored.definition)? else {
         return Ok(Some("its definition is missing".to_owned()));
     };

@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod frame;
 mod inbox;
+mod init;
 mod log;
 mod policy;
 mod reject;
@@ -47,6 +48,8 @@ enum Command {
     ///
     /// Runs in a throw-away directory with a store of its own. Needs no key and no network.
     Demo(demo::Args),
+    /// Settings and a first workflow for this directory
+    Init(init::Args),
     /// Run a workflow: it goes on by itself, and asks when it matters
     ///
     /// Without a terminal it never waits for an answer: it holds, says how to answer, and ends with exit code 3.
@@ -117,6 +120,7 @@ impl Cli {
     pub fn run(self) -> Result<Output, CliError> {
         match self.command {
             Command::Demo(args) => demo::run(&args),
+            Command::Init(args) => init::run(&args),
             Command::Run(args) => run::run(&args),
             Command::Resume(args) => resume::run(&args),
             Command::Rerun(args) => rerun::run(&args),

@@ -1,11 +1,11 @@
 //! What the three verdicts share.
 
-use checkrein_core::checkpoint::{Checkpoint, Verdict};
+use checkrein_core::checkpoint::{Checkpoint, CheckpointStatus, Verdict};
 use checkrein_core::deliverable::Digest;
 use checkrein_engine::VerdictRequest;
 
 use super::checkpoint::shape::CheckpointJson;
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, note};
 use crate::output::Output;
 use crate::session::StorePlace;
 
@@ -45,6 +45,10 @@ pub fn give(target: &Target, verdict: Verdict, reason: Option<String>) -> Result
                 let _ = error.report();
             }
         }
+    }
+    for (run, status) in decided.iter().filter_map(|c| Some((c.run.as_deref()?, c.status))) {
+        let then = if status == CheckpointStatus::Approved { "goes on" } else { "asks again" };
+        note(format_args!("`checkrein resume {run}` {then}"));
     }
     let output = if target.json {
         let shapes: Vec<CheckpointJson> = decided.iter().map(CheckpointJson::from).collect();

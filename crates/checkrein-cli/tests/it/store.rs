@@ -305,7 +305,7 @@ fn an_export_is_imported_once() {
     let refused = place.run_with(&["store", "import", "-", "--store", "other.db"], &newer);
     assert_snapshot!(refused.seen(), @r"
     -- stderr
-    error: checkpoint `b` is here with another history than in line 6; nothing was changed
+    error: `b` is here with another history than in line 6; nothing was changed
       hint: import it into a store of its own with `--store FILE`
     -- exit 6
     ");

@@ -12,7 +12,7 @@ mod workflow;
 
 pub use checkrein::{CheckreinFile, ScopedAutonomy};
 pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile};
-pub use retention::Keep;
+pub use retention::{Fate, Keep, Kept, fate};
 pub use schema::{SCHEMAS, SchemaSource};
 pub use settings::{NamedBy, Settings, Subject};
 pub use tenant::{Reviewer, Tenant, WorkerEntry};

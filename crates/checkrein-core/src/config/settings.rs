@@ -3,7 +3,7 @@
 use super::checkrein::CheckreinFile;
 use super::env;
 use super::expert::Expert;
-use super::retention::{Keep, Retention};
+use super::retention::{Keep, Kept};
 use super::tenant::{Reviewer, Tenant};
 use super::workflow::Workflow;
 use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
@@ -152,10 +152,10 @@ impl Settings {
         (config, warnings)
     }
 
-    /// How long settled checkpoints are kept: what the stronger file says (W19).
-    pub fn keep_checkpoints(&self) -> Keep {
-        let said = |file: &Option<CheckreinFile>| file.as_ref()?.shape.retention.checkpoints();
-        said(&self.project).or_else(|| said(&self.user)).unwrap_or(Retention::CHECKPOINTS_DEFAULT)
+    /// How long something is kept: what the stronger file says (W19).
+    pub fn keep(&self, kept: Kept) -> Keep {
+        let said = self.files().find_map(|file| file.shape.retention.says(kept));
+        said.unwrap_or_else(|| kept.by_default())
     }
 
     /// The command that performs what a workflow leaves to an agent.

@@ -69,7 +69,7 @@ pub(crate) fn definition(plan: Plan, autonomy: &str) -> Arc<Definition> {
     })
 }
 
-pub(super) fn created(definition: &Arc<Definition>) -> (Run, Applied) {
+pub(crate) fn created(definition: &Arc<Definition>) -> (Run, Applied) {
     let event = RunEvent::RunCreated {
         workflow: "w".to_owned(),
         target: None,
@@ -81,7 +81,7 @@ pub(super) fn created(definition: &Arc<Definition>) -> (Run, Applied) {
     Run::create(RunId::new("r"), Arc::clone(definition), event, Timestamp::UNIX_EPOCH)
 }
 
-pub(super) fn finished(run: &Run, responses: &[Value]) -> Command {
+pub(crate) fn finished(run: &Run, responses: &[Value]) -> Command {
     let responses = responses.iter().flat_map(|value| Response::attempts(value, Classifier::builtin()));
     Command::Finish(Finished {
         start: run.state.under_way.as_ref().map_or(0, |under_way| under_way.start),

@@ -37,7 +37,7 @@ impl Engine {
                 Err(error) => return Err(error),
             }
         };
-        self.end_attempt(&id, start)?;
+        self.end_attempt(&id, start).await?;
         let view = self.load_run(&id).await?;
         let place = Place::of(&self.store, &id);
         let _ = log::Log::open(&place, &view.run, &view.history, &mut |_| ());
@@ -45,16 +45,11 @@ impl Engine {
     }
 
     /// Whoever drives the run ends its attempt; where nobody does, this does.
-    fn end_attempt(&self, id: &RunId, start: Option<u64>) -> Result<(), EngineError> {
+    async fn end_attempt(&self, id: &RunId, start: Option<u64>) -> Result<(), EngineError> {
         let place = Place::of(&self.store, id);
         let begun = Instant::now();
-        let _lock = loop {
-            match place.lock()? {
-                Some(lock) => break lock,
-                None if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
-                None => return Err(EngineError::RunBusy(id.clone())),
-            }
-        };
+        let lock = place.wait_for_lock(PATIENCE).await?;
+        let _lock = lock.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
         let left = wait_for_lock(&place.supervisor_lock(), PATIENCE.saturating_sub(begun.elapsed()))?;
         drop(left);
         if let Some(start) = start {

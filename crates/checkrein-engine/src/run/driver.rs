@@ -51,6 +51,8 @@ pub struct Driver<'e> {
     _lock: File,
 }
 
+/// A process that was killed may take a moment to be gone.
+const BUSY_MAX: Duration = Duration::from_secs(2);
 /// How long what an engine that died left behind may take to go.
 const LEFTOVERS_MAX: Duration = Duration::from_secs(30);
 
@@ -65,7 +67,7 @@ impl Engine {
         require(by, Act::StartRun)?;
         let id = self.named_run(id).await?;
         let place = Place::of(&self.store, &id);
-        let lock = place.lock()?.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
+        let lock = place.wait_for_lock(BUSY_MAX).await?.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
         if let Some(trouble) = &place.fallback {
             watch.warn(format!("{trouble}; output and log go to `{}`", place.directory.display()));
         }

@@ -8,6 +8,7 @@ mod cancel;
 mod driver;
 mod log;
 mod place;
+mod sweep;
 mod target;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::{Engine, EngineError};
 pub use attempt::output_name;
 pub use driver::{Driver, Rest, Watch};
 pub use place::OutputFiles;
+pub use sweep::SweptRuns;
 pub use target::git_branch;
 
 /// What happened in a run: the number of each event, when, and what.

@@ -4,6 +4,7 @@
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use checkrein_core::run::RunId;
 use checkrein_store::Store;
@@ -64,6 +65,17 @@ impl Place {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(fail(error)),
+        }
+    }
+
+    /// The same, with patience for whoever has it.
+    pub async fn wait_for_lock(&self, patience: Duration) -> Result<Option<File>, EngineError> {
+        let begun = Instant::now();
+        loop {
+            match self.lock()? {
+                None if begun.elapsed() < patience => tokio::time::sleep(Duration::from_millis(5)).await,
+                settled => return Ok(settled),
+            }
         }
     }
 

@@ -156,6 +156,16 @@ impl Store {
         self.read(|connection| run::list(connection, filter, before, limit))
     }
 
+    /// Forgets what happened in a run that is still at this version.
+    pub async fn trim_run(&self, id: String, version: Version) -> Result<bool, StoreError> {
+        self.writer()?.run(move |connection| run::trim(connection, &id, version)).await
+    }
+
+    /// Forgets a run that is still at this version, and the checkpoints it waited at.
+    pub async fn remove_run(&self, id: String, version: Version) -> Result<bool, StoreError> {
+        self.writer()?.run(move |connection| run::remove(connection, &id, version)).await
+    }
+
     /// Every event of one stream, oldest first.
     pub async fn history(&self, stream: &str) -> Result<Vec<StoredEvent>, StoreError> {
         self.read(|connection| event::of_stream(connection, stream))

@@ -20,7 +20,9 @@ pub struct Swept {
 const BATCH_MAX: i64 = 500;
 
 // INVARIANT: what is pending is not in here, whatever its times say.
-const DECIDED_BEFORE: &str = "status <> 'pending' AND coalesce(resolved_ms, created_ms) < ?1";
+// What a run waited at goes with the run.
+const DECIDED_BEFORE: &str = "status <> 'pending' AND coalesce(resolved_ms, created_ms) < ?1
+                              AND (run IS NULL OR run NOT IN (SELECT id FROM runs))";
 
 impl Store {
     /// Removes every checkpoint that was decided before `before`, its events, and the contents

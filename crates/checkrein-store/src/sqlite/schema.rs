@@ -67,6 +67,7 @@ const VERSIONS: &[&str] = &[
         status     TEXT NOT NULL,
         created_ms INTEGER NOT NULL,
         updated_ms INTEGER NOT NULL,
+        trimmed    INTEGER NOT NULL DEFAULT 0,
         state      TEXT NOT NULL
     ) STRICT;
     CREATE INDEX runs_of_definition ON runs (definition);

@@ -78,6 +78,7 @@ macro_rules! every_case {
                 runs::a_list_has_the_newest_first,
                 runs::an_id_is_found_by_its_beginning_or_end,
                 runs::runs_are_moved_with_everything_that_belongs_to_them,
+                runs::a_run_is_forgotten_only_as_it_was_seen,
             ]
         );
     };

@@ -159,3 +159,33 @@ pub async fn runs_are_moved_with_everything_that_belongs_to_them(open: Open<'_>)
     assert!(refused.contains("run `r1`: it is not what its events say"), "{refused}");
     assert_eq!(third.run("r1").await.unwrap(), None);
 }
+
+pub async fn a_run_is_forgotten_only_as_it_was_seen(open: Open<'_>) {
+    let store = open();
+    let mut run = create(&store, "r1").await;
+    let asked = Checkpoint { run: Some("r1".into()), ..pending("r1.1") };
+    let applied = run.apply(Command::Start, time(6)).unwrap();
+    let next = RunCommit { checkpoint: Some(creation(asked)), ..commit(&run, 1, applied.events, 6) };
+    store.commit_run(next).await.unwrap();
+    let other = create(&store, "r2").await;
+    let version = Version(run.state.version);
+    // Somebody resumed it meanwhile.
+    assert!(!store.trim_run("r1".into(), Version(1)).await.unwrap());
+    assert!(!store.remove_run("r1".into(), Version(1)).await.unwrap());
+
+    assert!(store.trim_run("r1".into(), version).await.unwrap());
+    assert!(!store.trim_run("r1".into(), version).await.unwrap(), "once is enough");
+    assert_eq!(store.history("r1").await.unwrap(), []);
+    assert_eq!(store.run("r1").await.unwrap().unwrap().run.state, run.state);
+    assert!(store.checkpoint(&crate::id("r1.1")).await.unwrap().is_some());
+
+    assert!(store.remove_run("r1".into(), version).await.unwrap());
+    assert_eq!(store.run("r1").await.unwrap(), None);
+    assert_eq!(store.checkpoint(&crate::id("r1.1")).await.unwrap(), None);
+    // The other one has the same definition.
+    let left = store.run("r2").await.unwrap().unwrap().run;
+    assert_eq!(left.state, other.state);
+    assert!(store.content(&left.definition).await.unwrap().is_some());
+    assert!(store.remove_run("r2".into(), Version(1)).await.unwrap());
+    assert_eq!(store.content(&left.definition).await.unwrap(), None);
+}

@@ -17,6 +17,7 @@ use checkrein_core::checkpoint::{
 use checkrein_core::deliverable::{Deliverable, Digest};
 use checkrein_core::event::{Event, fold_checkpoint};
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
+use checkrein_core::run::RunEvent;
 use checkrein_store::{
     CheckpointFilter, Commit, CommitError, Position, Store, StoreError, TokenRow, Version,
 };
@@ -25,6 +26,9 @@ use jiff::Timestamp;
 /// The stores of earlier versions. A version that is released gets a row and a file, made once by
 /// `cargo test -p checkrein-store --test schema -- --ignored`, and neither is ever changed.
 const SCHEMAS: [i64; 1] = [1];
+
+/// The events each version could write.
+const EVENTS: [i64; 2] = [1, 2];
 
 #[tokio::test]
 async fn a_store_of_an_earlier_version_opens_and_goes_on() {
@@ -77,7 +81,7 @@ async fn a_store_of_an_earlier_version_opens_and_goes_on() {
 #[test]
 fn events_of_every_version_are_read() {
     let mut kinds = BTreeSet::new();
-    for schema in SCHEMAS {
+    for schema in EVENTS {
         let lines = std::fs::read_to_string(fixture(&format!("events-{schema}.jsonl"))).unwrap();
         for line in lines.lines() {
             let event: Event = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -98,11 +102,34 @@ const fn kind(event: &Event) -> usize {
     match event {
         Event::CheckpointCreated { .. } => 0,
         Event::CheckpointResolved { .. } => 1,
-        Event::Run(_) => 2,
+        Event::Run(event) => 2 + run_kind(event),
     }
 }
 
-const KINDS: usize = 2;
+const fn run_kind(event: &RunEvent) -> usize {
+    match event {
+        RunEvent::RunCreated { .. } => 0,
+        RunEvent::RunStarted => 1,
+        RunEvent::PhaseSkipped { .. } => 2,
+        RunEvent::PhaseStarted { .. } => 3,
+        RunEvent::AttemptStarted { .. } => 4,
+        RunEvent::AttemptFinished(_) => 5,
+        RunEvent::AttemptInterrupted { .. } => 6,
+        RunEvent::Decided(_) => 7,
+        RunEvent::CheckedIn { .. } => 8,
+        RunEvent::RunHeld { .. } => 9,
+        RunEvent::HoldReleased { .. } => 10,
+        RunEvent::HoldRejected { .. } => 11,
+        RunEvent::LoopedBack { .. } => 12,
+        RunEvent::PhaseEnded { .. } => 13,
+        RunEvent::RunPaused { .. } => 14,
+        RunEvent::RunResumed { .. } => 15,
+        RunEvent::RunCancelled { .. } => 16,
+        RunEvent::RunEnded { .. } => 17,
+    }
+}
+
+const KINDS: usize = 20;
 
 #[test]
 fn a_store_of_a_later_version_is_refused_untouched() {

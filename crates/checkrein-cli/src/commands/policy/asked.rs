@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use checkrein_core::config::{Settings, Subject, Workflow, env};
+use checkrein_core::config::{Settings, Subject, env};
 use checkrein_core::document::closest;
 use checkrein_core::policy::{LayerRank, Resolution, Scope};
 
 use crate::error::{CliError, warn};
 use crate::files;
 use crate::settings::{self, Places};
+use crate::workflow;
 
 #[derive(Debug, clap::Args)]
 pub struct Asked {
@@ -56,9 +57,9 @@ impl Asked {
         } else if let Some(name) = &self.expert {
             settings.resolve(scope, Subject::Expert(&settings::expert(name)?), &start)?
         } else if let Some(path) = &self.workflow {
-            let (workflow, problems) = Workflow::read(&files::document(path)?)?;
+            let (chain, problems) = workflow::chain(path)?;
             problems.iter().for_each(warn);
-            settings.resolve(scope, Subject::Workflow(&[workflow]), &start)?
+            settings.resolve(scope, Subject::Workflow(&chain), &start)?
         } else {
             settings.resolve(scope, Subject::Anyone, &start)?
         };

@@ -1,14 +1,15 @@
 use std::path::{Path, PathBuf};
 
-use checkrein_core::config::{CheckreinFile, Settings, Subject, Tenant, Workflow};
+use checkrein_core::config::{CheckreinFile, Settings, Subject, Tenant};
 use checkrein_core::document::{Document, Gravity, Problem, Problems};
+use checkrein_core::plan::Plan;
 use checkrein_core::policy::Scope;
 use serde::Serialize;
 
 use crate::error::{CliError, Exit, warn};
-use crate::files;
 use crate::output::Output;
 use crate::settings::{self, Places};
+use crate::{files, workflow};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -79,10 +80,14 @@ impl Report {
         self.about = Some(document.name.clone());
         match Kind::of(path, &document) {
             Kind::Workflow => {
-                let (workflow, problems) = Workflow::read(&document)?;
+                let (chain, problems) = workflow::chain(path)?;
                 self.take(problems);
-                let resolved = settings.resolve(Scope::Workflow, Subject::Workflow(&[workflow]), &[]);
+                let resolved = settings.resolve(Scope::Workflow, Subject::Workflow(&chain), &[]);
                 self.resolved(resolved.map(|resolution| resolution.problems));
+                // A file that only sets a policy has nothing to run, and need not.
+                if chain.iter().any(|workflow| !workflow.file.phases.is_empty()) {
+                    self.resolved(Plan::resolve(&chain).map(|(_, problems)| problems));
+                }
             }
             Kind::Settings => {
                 let (file, problems) = CheckreinFile::read(&document)?;

@@ -1,14 +1,14 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use checkrein_core::config::{Subject, Workflow};
+use checkrein_core::config::Subject;
 use checkrein_core::policy::{Scope, Tested};
 use serde::Serialize;
 
 use crate::error::{CliError, Exit};
-use crate::files;
 use crate::output::Output;
 use crate::settings::{self, Places};
+use crate::workflow;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -42,8 +42,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         add(settings.test(Scope::Job, Subject::Expert(&settings::expert(&name)?))?);
     }
     for path in &args.files {
-        let (workflow, _) = Workflow::read(&files::document(path)?)?;
-        add(settings.test(Scope::Workflow, Subject::Workflow(&[workflow]))?);
+        let (chain, _) = workflow::chain(path)?;
+        add(settings.test(Scope::Workflow, Subject::Workflow(&chain))?);
     }
 
     let failed = tested.iter().filter(|one| one.failure.is_some()).count();

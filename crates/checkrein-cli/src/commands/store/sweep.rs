@@ -1,5 +1,5 @@
-use checkrein_core::config::Keep;
-use checkrein_engine::Sweep;
+use checkrein_core::config::{Keep, Kept};
+use checkrein_engine::{Sweep, SweptRuns};
 
 use super::{count, size};
 use crate::error::{CliError, note};
@@ -24,21 +24,33 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let who = session.principal()?;
     let how = if args.dry_run { Sweep::Rehearse } else { Sweep::Remove };
     let swept = session.wait(session.engine.sweep_store(&who, how))?;
+    let (checkpoints, runs) = (swept.checkpoints, swept.runs);
     if args.json {
         return Output::json(&serde_json::json!({
-            "dry_run": args.dry_run, "checkpoints": swept.checkpoints, "events": swept.events,
-            "contents": swept.contents, "content_bytes": swept.content_bytes,
+            "dry_run": args.dry_run, "checkpoints": checkpoints.checkpoints, "events": checkpoints.events,
+            "contents": checkpoints.contents, "content_bytes": checkpoints.content_bytes,
+            "runs": runs.removed, "trimmed_runs": runs.trimmed, "output_bytes": runs.output_bytes,
         }));
     }
-    if session.engine.keep_checkpoints() == Keep::Forever {
+    if session.engine.keep(Kept::Checkpoints) == Keep::Forever {
         note("`retention` keeps checkpoints for ever");
     }
-    Ok(Output::text(format!(
+    let mut text = format!(
         "{} {}, {}, {} ({})\n",
         if args.dry_run { "would remove" } else { "removed" },
-        count(swept.checkpoints.cast_unsigned(), "checkpoint"),
-        count(swept.events.cast_unsigned(), "event"),
-        count(swept.contents.cast_unsigned(), "content"),
-        size(swept.content_bytes.cast_unsigned()),
-    )))
+        count(checkpoints.checkpoints.cast_unsigned(), "checkpoint"),
+        count(checkpoints.events.cast_unsigned(), "event"),
+        count(checkpoints.contents.cast_unsigned(), "content"),
+        size(checkpoints.content_bytes.cast_unsigned()),
+    );
+    if runs != SweptRuns::default() {
+        text.push_str(&format!(
+            "{} {}, the responses of {}, {} of output over the quota\n",
+            if args.dry_run { "would remove" } else { "removed" },
+            count(runs.removed, "run"),
+            count(runs.trimmed, "run"),
+            size(runs.output_bytes),
+        ));
+    }
+    Ok(Output::text(text))
 }

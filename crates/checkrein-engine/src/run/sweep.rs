@@ -1,0 +1,138 @@
+//! Forgets old runs, and keeps their output within its quota (W19).
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use checkrein_core::config::{Fate, Kept, fate};
+use checkrein_core::run::{RunId, RunStatus};
+use checkrein_store::{RunFilter, RunRow, Version};
+
+use super::place::Place;
+use crate::store::Sweep;
+use crate::{Engine, EngineError, now};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweptRuns {
+    pub removed: u64,
+    /// What their steps returned and wrote is gone; they are still listed.
+    pub trimmed: u64,
+    /// Of output that was over the quota.
+    pub output_bytes: u64,
+}
+
+/// How often a run that starts looks for what is old.
+const TIDY_EVERY: Duration = Duration::from_secs(60 * 60);
+
+impl Engine {
+    /// Sweeps if nobody has for an hour. What goes wrong is no run's trouble.
+    pub async fn tidy(&self) {
+        let Some(directory) = self.store.path().parent() else { return };
+        let mark = directory.join("swept");
+        let recent = std::fs::metadata(&mark)
+            .and_then(|found| found.modified())
+            .is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|past| past < TIDY_EVERY));
+        if recent || std::fs::write(&mark, "").is_err() {
+            return;
+        }
+        let _ = self.sweep_runs(Sweep::Remove).await;
+        if let Some(before) = self.settings.keep(Kept::Checkpoints).old_before(now()) {
+            let _ = self.store.sweep(before).await;
+        }
+    }
+
+    pub(crate) async fn sweep_runs(&self, how: Sweep) -> Result<SweptRuns, EngineError> {
+        let mut swept = SweptRuns::default();
+        let at_rest =
+            [RunStatus::Completed, RunStatus::CompletedWithWarnings, RunStatus::Cancelled, RunStatus::Failed];
+        for status in at_rest {
+            let filter = RunFilter { status: Some(status), workflow: None };
+            let mut before = None;
+            loop {
+                let page = self.store.runs(&filter, before, 200).await?;
+                for stored in &page.items {
+                    self.sweep_run(&stored.run, how, &mut swept).await?;
+                }
+                before = page.next;
+                if before.is_none() {
+                    break;
+                }
+            }
+        }
+        swept.output_bytes = self.keep_quota(how).await?;
+        Ok(swept)
+    }
+
+    async fn sweep_run(&self, run: &RunRow, how: Sweep, swept: &mut SweptRuns) -> Result<(), EngineError> {
+        let (id, version) = (&run.id, Version(run.state.version));
+        let fate = fate(&run.state, now(), |kept| self.settings.keep(kept));
+        let gone = match (fate, how) {
+            (Fate::Keep, _) => return Ok(()),
+            (_, Sweep::Rehearse) => true,
+            (Fate::Trim, Sweep::Remove) => self.store.trim_run(id.to_string(), version).await?,
+            (Fate::Remove, Sweep::Remove) => self.store.remove_run(id.to_string(), version).await?,
+        };
+        if !gone {
+            return Ok(());
+        }
+        match fate {
+            Fate::Remove => swept.removed += 1,
+            Fate::Trim | Fate::Keep => swept.trimmed += 1,
+        }
+        if how == Sweep::Remove {
+            let place = Place::of(&self.store, id);
+            let _ = std::fs::remove_dir_all(&place.directory);
+            match fate {
+                Fate::Remove => drop(std::fs::remove_file(&place.log)),
+                Fate::Trim | Fate::Keep => keep_summaries(&place.log),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the output of the oldest runs that are over, until the rest fits; how much that was.
+    async fn keep_quota(&self, how: Sweep) -> Result<u64, EngineError> {
+        let Some(root) = self.store.path().parent().map(|parent| parent.join("runs")) else { return Ok(0) };
+        let mut found: Vec<(String, PathBuf, u64)> = Vec::new();
+        for entry in std::fs::read_dir(&root).into_iter().flatten().flatten() {
+            if let Ok(name) = entry.file_name().into_string() {
+                found.push((name, entry.path(), bytes(&entry.path())));
+            }
+        }
+        // Ids begin with the time.
+        found.sort();
+        let mut all: u64 = found.iter().map(|(.., bytes)| bytes).sum();
+        let quota = self.settings.output_quota_bytes();
+        let mut removed = 0;
+        for (id, path, bytes) in found {
+            if all <= quota {
+                break;
+            }
+            if self.store.run(&id).await?.is_none_or(|stored| stored.run.state.status.is_over()) {
+                if how == Sweep::Remove {
+                    let _ = std::fs::remove_dir_all(path);
+                }
+                all = all.saturating_sub(bytes);
+                removed += bytes;
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Whether the output of a run is still there.
+    pub fn has_output(&self, id: &RunId) -> bool {
+        self.store.path().parent().is_some_and(|parent| parent.join("runs").join(id.as_str()).is_dir())
+    }
+}
+
+fn bytes(directory: &Path) -> u64 {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
+}
+
+/// Leaves of a log what says how the run stood.
+fn keep_summaries(log: &Path) {
+    let Ok(text) = std::fs::read_to_string(log) else { return };
+    let kept = text.lines().filter(|line| line.starts_with(r#"{"log_type":"workflow-execution""#));
+    let kept: String = kept.flat_map(|line| [line, "\n"]).collect();
+    let _ = std::fs::write(log, kept);
+}
