@@ -15,6 +15,11 @@ use checkrein_store::{CheckpointFilter, Store};
 use rusqlite::Connection;
 use serde_json::Value;
 
+#[path = "shared/mod.rs"]
+mod shared;
+
+use shared::{Table, bare, insert, median, ms, rate, verdict};
+
 const CYCLES: usize = 300;
 const TASKS: usize = 64;
 /// Checkpoints each of many makes and decides, one after the other.
@@ -162,21 +167,6 @@ fn write_resolved(connection: &Connection, id: &str) -> Result<(), rusqlite::Err
     connection
         .prepare_cached("INSERT INTO events (stream, seq, at_ms, body) VALUES (?1, 2, ?2, ?3)")?
         .execute((id, NOW_MS, body))?;
-    Ok(())
-}
-
-fn bare(path: &Path) -> Result<Connection, Box<dyn Error>> {
-    let connection = Connection::open(path)?;
-    connection.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-         CREATE TABLE rows (id TEXT PRIMARY KEY, body TEXT NOT NULL);",
-    )?;
-    Ok(connection)
-}
-
-fn insert(connection: &Connection, n: usize) -> Result<(), Box<dyn Error>> {
-    let body = "x".repeat(400);
-    connection.prepare_cached("INSERT INTO rows VALUES (?1, ?2)")?.execute((format!("{n:036}"), body))?;
     Ok(())
 }
 
@@ -348,37 +338,4 @@ async fn ask(engine: &Engine, id: &str) -> Result<(), checkrein_engine::EngineEr
 async fn approve(engine: &Engine, id: &str) -> Result<(), checkrein_engine::EngineError> {
     let request = VerdictRequest { verdict: Verdict::Approve, reason: None, digest: None };
     engine.give_verdict(&person(), id, &request).await.map(|_| ())
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
-fn ms(duration: Duration) -> String {
-    format!("{:.2} ms", duration.as_secs_f64() * 1e3)
-}
-
-fn rate(per_second: f64) -> String {
-    format!("{per_second:.0}/s")
-}
-
-fn verdict(met: bool, goal: &str) -> String {
-    format!("{goal} {}", if met { "met" } else { "MISSED" })
-}
-
-#[derive(Default)]
-struct Table(Vec<[String; 4]>);
-
-impl Table {
-    fn row(&mut self, name: &str, value: String, goal: &str, ratio: String) {
-        self.0.push([name.to_owned(), value, goal.to_owned(), ratio]);
-    }
-
-    fn print(&self) {
-        println!("\n| what | measured | goal | beside it |\n|---|---|---|---|");
-        for [name, value, goal, ratio] in &self.0 {
-            println!("| {name} | {value} | {goal} | {ratio} |");
-        }
-    }
 }
