@@ -7,16 +7,23 @@ use std::error::Error;
 use std::hint::black_box;
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use checkrein_core::boundary::{Boundary, BoundaryKind, PhaseKind};
 use checkrein_core::classify::Classifier;
-use checkrein_core::decision::{Decision, Outcome, Situation, decide};
+use checkrein_core::decision::{Decision, Handling, Outcome, Situation, StepOrHook, decide};
+use checkrein_core::deliverable::Digest;
 use checkrein_core::finding::{Finding, Severity};
 use checkrein_core::frame::{Fold, FrameTree, PopStatus, assemble_context};
+use checkrein_core::plan::{Action, Plan, PlannedPhase, Task};
 use checkrein_core::policy::{Policy, Scope, Tolerance};
+use checkrein_core::report::{Format, Report, Style};
 use checkrein_core::response::Response;
+use checkrein_core::run::{Command as RunCommand, Definition, Finished, Run, RunEvent, RunId};
+use indexmap::IndexMap;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -29,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     findings(&mut table)?;
     texts(&mut table)?;
     context(&mut table)?;
+    reports(&mut table)?;
     process(&mut table)?;
     table.print();
     Ok(())
@@ -168,6 +176,100 @@ fn context(table: &mut Table) -> Result<(), Box<dyn Error>> {
         || assemble_context(black_box(&tree), &id, 4_000),
     );
     Ok(())
+}
+
+/// A run with many findings, from its events to what a person sees.
+fn reports(table: &mut Table) -> Result<(), Box<dyn Error>> {
+    for (findings, steps, within_ms) in [(100, 10, 5), (100_000, 1_000, 500)] {
+        let (run, events) = run_with(findings, steps)?;
+        let now = Timestamp::UNIX_EPOCH;
+        let make = || Report::of(&run, events.iter().map(|(seq, event)| (*seq, now, event)), 0, now);
+        let report = make();
+        if report.findings.len() != findings {
+            return Err(format!("{} findings in a report of {findings}", report.findings.len()).into());
+        }
+        let goal = Goal::Within(Duration::from_millis(within_ms));
+        let style = Style::default();
+        let text = report.text(Format::Detailed, style);
+        let limit = table.limit(&format!("copying a report of {}", number(findings as f64)), || text.clone());
+        let name = |what: &str| format!("report of {} findings, {what}", number(findings as f64));
+        table.row(&name("summary"), goal, None, limit, || make().text(Format::Summary, style));
+        table.row(&name("detailed"), goal, None, limit, || make().text(Format::Detailed, style));
+        table.row(&name("HTML"), goal, None, limit, || make().html());
+        table.row(&name("JSON"), goal, None, limit, || serde_json::to_string(&make().json()));
+    }
+    Ok(())
+}
+
+type Numbered = Vec<(u64, RunEvent)>;
+
+/// A run whose steps have so many findings together, one in ten with a fix.
+fn run_with(findings: usize, steps: usize) -> Result<(Run, Numbered), Box<dyn Error>> {
+    let now = Timestamp::UNIX_EPOCH;
+    let task = |number: usize| Task {
+        id: format!("build:step-{number}"),
+        name: format!("step-{number}"),
+        kind: StepOrHook::Step,
+        timing: None,
+        description: None,
+        action: Action::Shell("true".to_owned()),
+        arguments: IndexMap::new(),
+        env: IndexMap::new(),
+        working_directory: None,
+        timeout: None,
+        idle_timeout: None,
+        handling: Handling::default(),
+    };
+    let phase = PlannedPhase {
+        name: "build".to_owned(),
+        enabled: true,
+        description: None,
+        max_retries: 0,
+        tasks: (0..steps).map(task).collect(),
+    };
+    let mut policy = Policy::builtin(Scope::Workflow);
+    policy.tolerance.warning = Tolerance::High.into();
+    policy.limits.max_total_warnings = None;
+    let definition = Definition {
+        plan: Plan { workflow: "bench".to_owned(), description: None, agent: None, phases: vec![phase] },
+        policy,
+        target: Some("feat/bench".to_owned()),
+        work_id: Some("5".to_owned()),
+        values: IndexMap::new(),
+        directory: "/".to_owned(),
+        only: Vec::new(),
+    };
+    let created = RunEvent::RunCreated {
+        workflow: "bench".to_owned(),
+        target: None,
+        work_id: None,
+        definition: Digest::of(b""),
+        rerun_of: None,
+        by: "bench".to_owned(),
+    };
+    let (mut run, applied) = Run::create(RunId::new("bench"), Arc::new(definition), created, now);
+    let mut events = applied.events;
+    events.extend(run.apply(RunCommand::Start, now)?.events);
+    let warning = |number: usize| {
+        let fix = json!({"description": "Mend it", "command": format!("sed -i s/{number}/x/ src/lib.rs")});
+        let fix = if number.is_multiple_of(10) { fix } else { Value::Null };
+        json!({"text": format!("{} ({number})", text(number)), "suggested_fix": fix})
+    };
+    for step in 0..steps {
+        let each = findings / steps;
+        let warnings: Vec<Value> = (step * each..(step + 1) * each).map(warning).collect();
+        let response = json!({"warnings": warnings, "warning_analysis": "Seen before", "message": "Done"});
+        let finished = Finished {
+            start: run.state.starts,
+            responses: vec![("id".to_owned(), Response::normalise(&response, Classifier::builtin()))],
+            started_at: now,
+            duration_ms: 1,
+            exit_code: Some(0),
+            output: None,
+        };
+        events.extend(run.apply(RunCommand::Finish(finished), now)?.events);
+    }
+    Ok((run, (1..).zip(events).collect()))
 }
 
 /// The whole program for one decision.

@@ -53,6 +53,13 @@ impl BySeverity {
         *count = count.saturating_add(1);
     }
 
+    /// Adds what was counted elsewhere.
+    pub const fn join(&mut self, other: &BySeverity) {
+        self.low = self.low.saturating_add(other.low);
+        self.medium = self.medium.saturating_add(other.medium);
+        self.high = self.high.saturating_add(other.high);
+    }
+
     pub const fn of(&self, severity: Severity) -> u64 {
         match severity {
             Severity::Low => self.low,

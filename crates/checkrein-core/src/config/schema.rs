@@ -1,4 +1,4 @@
-//! JSON schemas of everything people write by hand, generated from the types that read it.
+//! JSON schemas of what people write by hand and what programs read, generated from the types.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
@@ -8,7 +8,9 @@ use super::tenant::TenantShape;
 use super::workflow::WorkflowFile;
 use crate::decision::Request;
 use crate::frame::{PopRequest, PushRequest};
+use crate::report::{AcrossJson, ReportJson};
 use crate::response::ResponseShape;
+use crate::run::log::{StepResponse, WorkflowExecution};
 
 /// A schema by name; a new one is a new row.
 pub struct SchemaSource {
@@ -27,6 +29,10 @@ pub static SCHEMAS: &[SchemaSource] = &[
     SchemaSource { name: "decide",      about: "the request of `policy decide`",          schema: of::<Request> },
     SchemaSource { name: "should-push", about: "the request of `frame should-push`",      schema: of::<PushRequest> },
     SchemaSource { name: "should-pop",  about: "the request of `frame should-pop`",       schema: of::<PopRequest> },
+    SchemaSource { name: "report",      about: "the report of a run, for programs",       schema: of::<ReportJson<'_>> },
+    SchemaSource { name: "report-across", about: "the report across runs, for programs",  schema: of::<AcrossJson> },
+    SchemaSource { name: "step-response", about: "the record of one response",            schema: of::<StepResponse> },
+    SchemaSource { name: "workflow-execution", about: "the record of a run that came to rest", schema: of::<WorkflowExecution> },
 ];
 
 fn of<T: JsonSchema>() -> Schema {

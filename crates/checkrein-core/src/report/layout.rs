@@ -185,7 +185,7 @@ impl Canvas {
     }
 }
 
-fn safe(text: &str, unicode: bool) -> Cow<'_, str> {
+pub(super) fn safe(text: &str, unicode: bool) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.into();
     }

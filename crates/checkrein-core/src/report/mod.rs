@@ -11,6 +11,16 @@ mod detail;
 mod layout;
 mod text;
 
+mod json;
+mod markdown;
+
+mod html;
+mod junit;
+mod markup;
+mod sarif;
+
+mod across;
+
 use std::collections::HashMap;
 
 use jiff::Timestamp;
@@ -23,6 +33,11 @@ use crate::finding::{Finding, FindingKind};
 use crate::run::{Attempt, Definition, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped};
 use crate::tally::{BySeverity, Tally};
 
+pub use across::{Across, AcrossJson, FrequentFinding, PhaseStops};
+pub use json::{
+    ActionJson, AttemptJson, CategoryJson, FindingJson, FixJson, KindJson, PhaseJson, ReportJson,
+    StepCountJson, TotalsJson,
+};
 pub use layout::Style;
 pub use order::OfCategory;
 pub use remedy::Remedy;
@@ -52,6 +67,9 @@ pub struct Report {
     /// Findings that are counted but not kept.
     pub truncated: Truncated,
     pub limits_reached: LimitsReached,
+    /// The phase of each time it was stopped, also where it went on later.
+    pub stops: Vec<String>,
+    pub waited: Waited,
     /// What can be done, the most urgent first.
     pub remedies: Vec<Remedy>,
     pub artifacts: Vec<Value>,
@@ -67,6 +85,8 @@ pub struct PhaseRow {
     pub unfinished: bool,
     pub steps_done: u32,
     pub steps: u32,
+    /// Its steps in the order they run, done or not.
+    pub step_ids: Vec<String>,
     pub warnings: BySeverity,
     pub errors: BySeverity,
 }
@@ -75,6 +95,14 @@ pub struct PhaseRow {
 pub struct Truncated {
     pub warnings: u64,
     pub errors: u64,
+}
+
+/// For people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Waited {
+    /// How often it asked.
+    pub holds: u64,
+    pub waited_ms: u64,
 }
 
 /// A finding and where it came from.
@@ -87,6 +115,15 @@ pub struct Noted {
     pub finding: Finding,
     /// What the response says about its findings of this kind.
     pub analysis: Option<String>,
+}
+
+impl Truncated {
+    pub const fn of(self, kind: FindingKind) -> u64 {
+        match kind {
+            FindingKind::Warning => self.warnings,
+            FindingKind::Error => self.errors,
+        }
+    }
 }
 
 impl Report {
@@ -115,6 +152,8 @@ impl Report {
             tally: state.tally,
             truncated: Truncated::default(),
             limits_reached: state.limits_reached,
+            stops: Vec::new(),
+            waited: Waited::default(),
             remedies: Vec::new(),
             artifacts: Vec::new(),
             attempts: Vec::new(),
@@ -125,9 +164,25 @@ impl Report {
         let names = definition.plan.phases.iter().enumerate();
         let places: HashMap<&str, usize> = names.map(|(index, phase)| (phase.name.as_str(), index)).collect();
         let mut judged: Option<usize> = None;
-        for (seq, _, event) in events {
+        let mut asked_at: Option<Timestamp> = None;
+        let mut phase: Option<&str> = None;
+        for (seq, at, event) in events {
+            if asked_at.is_some_and(|_| event.answers()) {
+                report.wait(asked_at.take(), at);
+            }
+            match event {
+                RunEvent::RunHeld { .. } => {
+                    report.waited.holds += 1;
+                    asked_at = Some(at);
+                }
+                RunEvent::RunEnded { status: RunStatus::Failed, .. } => {
+                    report.stops.extend(phase.map(str::to_owned));
+                }
+                _ => {}
+            }
             match event {
                 RunEvent::AttemptFinished(attempt) => {
+                    phase = Some(&attempt.phase);
                     if attempt.judged
                         && let Some(place) = places.get(attempt.phase.as_str())
                         && let Some(row) = report.phases.get_mut(*place)
@@ -165,8 +220,14 @@ impl Report {
                 event => report.reason = reason(report.reason.take(), event),
             }
         }
+        report.wait(asked_at, now);
         report.remedies = remedy::all(&report);
         report
+    }
+
+    fn wait(&mut self, since: Option<Timestamp>, until: Timestamp) {
+        let waited = since.map_or(0, |since| until.duration_since(since).as_millis());
+        self.waited.waited_ms = self.waited.waited_ms.saturating_add(u64::try_from(waited).unwrap_or(0));
     }
 
     pub fn of_kind(&self, kind: FindingKind) -> impl Iterator<Item = &Noted> {
@@ -228,14 +289,16 @@ fn reason(before: Option<String>, event: &RunEvent) -> Option<String> {
 fn rows(definition: &Definition, run: &Run) -> Vec<PhaseRow> {
     let phases = definition.plan.phases.iter().zip(&run.state.phases).enumerate();
     let row = |(index, (phase, state)): (usize, (&crate::plan::PlannedPhase, &crate::run::PhaseState))| {
-        let steps = phase.tasks.iter().filter(|task| task.kind == StepOrHook::Step).count();
+        let steps = phase.tasks.iter().filter(|task| task.kind == StepOrHook::Step);
+        let step_ids: Vec<String> = steps.map(|task| task.id.clone()).collect();
         let here = matches!(run.state.place, Place::Task { phase, .. } if phase == index);
         PhaseRow {
             name: phase.name.clone(),
             status: state.status,
             unfinished: here && state.status != PhaseStatus::Failure,
             steps_done: state.steps_done,
-            steps: u32::try_from(steps).unwrap_or(u32::MAX),
+            steps: u32::try_from(step_ids.len()).unwrap_or(u32::MAX),
+            step_ids,
             warnings: BySeverity::default(),
             errors: BySeverity::default(),
         }

@@ -144,11 +144,7 @@ fn by_step(canvas: &mut Canvas, report: &Report, kind: FindingKind) {
     if found.is_empty() && not_kept.is_none() {
         return;
     }
-    let truncated = match kind {
-        FindingKind::Warning => report.truncated.warnings,
-        FindingKind::Error => report.truncated.errors,
-    };
-    let count = (found.len() as u64).saturating_add(truncated);
+    let count = (found.len() as u64).saturating_add(report.truncated.of(kind));
     canvas.section(&format!("{} BY PHASE/STEP ({count})", kind.plural().to_uppercase()));
     canvas.blank();
     let mut before: Option<&Noted> = None;

@@ -92,13 +92,10 @@ impl Report {
     pub fn totals(&self, kind: FindingKind) -> BySeverity {
         let mut sum = BySeverity::default();
         for row in &self.phases {
-            let counts = match kind {
+            sum.join(match kind {
                 FindingKind::Warning => &row.warnings,
                 FindingKind::Error => &row.errors,
-            };
-            sum.low = sum.low.saturating_add(counts.low);
-            sum.medium = sum.medium.saturating_add(counts.medium);
-            sum.high = sum.high.saturating_add(counts.high);
+            });
         }
         sum
     }

@@ -117,6 +117,16 @@ pub enum RunEvent {
     },
 }
 
+impl RunEvent {
+    /// Whether a question that was open is open no more.
+    pub const fn answers(&self) -> bool {
+        matches!(
+            self,
+            RunEvent::HoldReleased { .. } | RunEvent::HoldRejected { .. } | RunEvent::RunCancelled { .. }
+        )
+    }
+}
+
 /// A finished attempt with its response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {

@@ -1,5 +1,7 @@
 //! What holds for every report, whatever an agent wrote.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
@@ -52,6 +54,8 @@ prop_compose! {
     }
 }
 
+static BASE: LazyLock<Report> = LazyLock::new(warned);
+
 const PHASES: [&str; 3] = ["frame", "建てる", "release"];
 
 prop_compose! {
@@ -63,7 +67,7 @@ prop_compose! {
         status in proptest::sample::select(&RunStatus::ALL[..]),
         truncated in (0..3_u64, 0..3_u64),
     ) -> Report {
-        let mut report = warned();
+        let mut report = BASE.clone();
         let mut attempts: Vec<Attempt> = Vec::new();
         report.status = status;
         report.reason = reason.clone();
@@ -74,6 +78,7 @@ prop_compose! {
             unfinished: false,
             steps_done: 1,
             steps: 1,
+            step_ids: vec![format!("{name}:x")],
             warnings: BySeverity::default(),
             errors: BySeverity::default(),
         }).collect();
@@ -120,6 +125,67 @@ proptest! {
     }
 
     #[test]
+    fn junit_is_well_formed_and_counts_every_case(report in report()) {
+        let xml = report.junit();
+        let document = roxmltree::Document::parse(&xml).unwrap();
+        let root = document.root_element();
+        let number = |node: roxmltree::Node<'_, '_>, name: &str| node.attribute(name).unwrap().parse::<usize>().unwrap();
+        let under = |node: roxmltree::Node<'_, '_>, name: &str| node.descendants().filter(|n| n.has_tag_name(name)).count();
+        prop_assert_eq!(number(root, "tests"), under(root, "testcase"));
+        prop_assert_eq!(number(root, "failures"), under(root, "failure"));
+        for suite in root.children().filter(|node| node.has_tag_name("testsuite")) {
+            prop_assert_eq!(number(suite, "tests"), under(suite, "testcase"));
+            prop_assert_eq!(number(suite, "skipped"), under(suite, "skipped"));
+        }
+    }
+
+    #[test]
+    fn sarif_has_a_rule_for_every_result(report in report()) {
+        let sarif: Value = serde_json::from_str(&report.sarif().to_string()).unwrap();
+        let run = &sarif["runs"][0];
+        let results = run["results"].as_array().unwrap();
+        prop_assert_eq!(results.len(), report.findings.len());
+        for result in results {
+            let rule = &run["tool"]["driver"]["rules"][result["ruleIndex"].as_u64().unwrap() as usize];
+            prop_assert_eq!(&rule["id"], &result["ruleId"]);
+        }
+    }
+
+    #[test]
+    fn html_has_no_element_an_agent_wrote(report in report()) {
+        let html = report.html();
+        let scripts = html.to_lowercase().matches("<script").count();
+        prop_assert_eq!(scripts, if report.findings.is_empty() { 0 } else { 2 });
+        prop_assert_eq!(html.to_lowercase().matches("</script").count(), scripts);
+        prop_assert!(!html.contains("<!--"));
+        if let Some((_, rest)) = html.split_once(r#"id="data">"#) {
+            let (json, _) = rest.split_once("</script>").unwrap();
+            let data: Value = serde_json::from_str(json).unwrap();
+            prop_assert_eq!(data["rows"].as_array().unwrap().len(), report.findings.len());
+        }
+    }
+
+    #[test]
+    fn markdown_has_no_element_an_agent_wrote(mut report in report()) {
+        // Commands, files and artifacts are code, where nothing is an element.
+        report.remedies.clear();
+        report.artifacts.clear();
+        let markdown = report.markdown();
+        prop_assert!(!markdown.replace("<br>", "").contains('<'), "{}", markdown);
+        let headings = markdown.lines().filter(|line| line.starts_with('#')).count();
+        prop_assert!(headings <= 6, "{}", markdown);
+    }
+
+    #[test]
+    fn json_keeps_every_finding(report in report()) {
+        let json = serde_json::to_value(report.json()).unwrap();
+        prop_assert_eq!(json["findings"].as_array().unwrap().len(), report.findings.len());
+        for (kept, noted) in json["findings"].as_array().unwrap().iter().zip(&report.findings) {
+            prop_assert_eq!(kept["text"].as_str().unwrap(), &noted.finding.text);
+        }
+    }
+
+    #[test]
     fn counts_add_up(report in report()) {
         for kind in [FindingKind::Warning, FindingKind::Error] {
             let kept = report.of_kind(kind).count();
@@ -140,10 +206,7 @@ fn what_is_told_of_a_run_is_what_was_counted() {
         for (kind, tally) in
             [(FindingKind::Warning, report.tally.warnings), (FindingKind::Error, report.tally.errors)]
         {
-            let truncated = match kind {
-                FindingKind::Warning => report.truncated.warnings,
-                FindingKind::Error => report.truncated.errors,
-            };
+            let truncated = report.truncated.of(kind);
             assert_eq!(report.totals(kind).total(), tally, "{name}");
             assert_eq!(report.of_kind(kind).count() as u64 + truncated, tally, "{name}");
         }

@@ -1,6 +1,8 @@
 //! Reports of runs that were driven through the machine, in every format.
 
+mod across;
 mod laws;
+mod shapes;
 mod text;
 
 use std::collections::HashMap;
