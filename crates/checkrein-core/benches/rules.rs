@@ -231,7 +231,13 @@ fn run_with(findings: usize, steps: usize) -> Result<(Run, Numbered), Box<dyn Er
     policy.tolerance.warning = Tolerance::High.into();
     policy.limits.max_total_warnings = None;
     let definition = Definition {
-        plan: Plan { workflow: "bench".to_owned(), description: None, agent: None, phases: vec![phase] },
+        plan: Plan {
+            workflow: "bench".to_owned(),
+            description: None,
+            agent: None,
+            secrets: Vec::new(),
+            phases: vec![phase],
+        },
         policy,
         target: Some("feat/bench".to_owned()),
         work_id: Some("5".to_owned()),
