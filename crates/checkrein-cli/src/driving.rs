@@ -14,6 +14,7 @@ use crate::error::{CliError, Exit, note};
 use crate::output::{Output, harmless, one_line};
 use crate::progress::Progress;
 use crate::prompt::{Chosen, choose};
+use crate::remedies;
 use crate::session::{Session, inside_attempt};
 
 /// How a run is driven here.
@@ -54,19 +55,28 @@ impl Driving {
         if how == TakeUp::Resume {
             driver.resume(&mut progress).await?;
         }
-        let begun = driver.view().history.len();
         let interactive = !self.json && !inside_attempt() && at_terminal();
         loop {
             match driver.go(&stop, &mut progress).await? {
                 Rest::Ended => {
                     progress.rest();
-                    return self.ended(driver.view(), session);
+                    let output = self.ended(driver.view(), session)?;
+                    let report = driver.view().report(session.engine.now());
+                    if !interactive || report.remedies.is_empty() {
+                        return Ok(output);
+                    }
+                    // What is chosen from is shown first.
+                    output.show()?;
+                    remedies::offer(&mut driver, report, &stop, &mut progress).await?;
+                    return Ok(Output::text("").exit(exit(&driver.view().run, &driver.view().history)));
                 }
                 Rest::Held { checkpoint } => {
                     progress.rest();
-                    let answered = self.answer(session, &driver, &checkpoint, interactive, &stop).await?;
+                    let answered = self
+                        .answer(session, &mut driver, &checkpoint, interactive, &stop, &mut progress)
+                        .await?;
                     if !answered {
-                        return self.held(driver.view(), &checkpoint, begun, session);
+                        return self.held(driver.view(), &checkpoint, session);
                     }
                     progress.go_on();
                 }
@@ -78,12 +88,13 @@ impl Driving {
     async fn answer(
         &self,
         session: &Session,
-        driver: &Driver<'_>,
+        driver: &mut Driver<'_>,
         checkpoint: &str,
         interactive: bool,
         stop: &watch::Receiver<bool>,
+        progress: &mut Progress,
     ) -> Result<bool, CliError> {
-        let Some(hold) = &driver.view().run.state.hold else { return Ok(false) };
+        let Some(hold) = driver.view().run.state.hold.clone() else { return Ok(false) };
         let give = async |verdict: Verdict, reason: Option<String>| -> Result<bool, CliError> {
             let who = session.principal_async().await?;
             let request = VerdictRequest { verdict, reason, digest: None };
@@ -111,7 +122,13 @@ impl Driving {
             let question = one_line(&hold.question());
             match choose(&question, &["Continue", "Review issues", "Stop workflow"], stop).await {
                 Chosen::Option(1) => return give(Verdict::Approve, None).await,
-                Chosen::Option(2) => say(&details(&asked)),
+                Chosen::Option(2) => {
+                    say(&details(&asked));
+                    let since = driver.since_check_in();
+                    if !since.remedies.is_empty() {
+                        remedies::offer(driver, since, stop, progress).await?;
+                    }
+                }
                 Chosen::Option(_) => {
                     return give(Verdict::Reject, Some("stopped at the terminal".to_owned())).await;
                 }
@@ -120,13 +137,7 @@ impl Driving {
         }
     }
 
-    fn held(
-        &self,
-        view: &RunView,
-        checkpoint: &str,
-        _begun: usize,
-        session: &Session,
-    ) -> Result<Output, CliError> {
+    fn held(&self, view: &RunView, checkpoint: &str, session: &Session) -> Result<Output, CliError> {
         let (id, question) = (&view.run.id, view.run.state.hold.as_ref().map(|hold| hold.question()));
         note(format_args!(
             "run {id} waits for a person: {}\n  `checkrein checkpoint show {checkpoint}` shows what it is about\n  \

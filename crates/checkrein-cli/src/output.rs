@@ -7,6 +7,7 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 use crate::error::{CliError, Exit};
+use crate::pager;
 
 pub use checkrein_core::shown::{harmless, one_line};
 
@@ -17,11 +18,13 @@ pub const FAINT: Style = Style::new().dimmed();
 pub struct Output {
     text: String,
     exit: Exit,
+    /// Whether a person at a terminal reads it page by page.
+    long: bool,
 }
 
 impl Output {
     pub fn text(text: impl Into<String>) -> Output {
-        Output { text: text.into(), exit: Exit::Done }
+        Output { text: text.into(), exit: Exit::Done, long: false }
     }
 
     /// One JSON document, for programs.
@@ -32,12 +35,35 @@ impl Output {
         Ok(Output::text(text))
     }
 
+    /// Text that may be longer than a screen.
+    pub fn paged(text: String) -> Output {
+        Output { long: true, ..Output::text(text) }
+    }
+
+    /// Writes it to a file as a whole, and says so.
+    pub fn write_to(self, path: &std::path::Path) -> Result<Output, CliError> {
+        let shown = crate::files::shown(path);
+        std::fs::write(path, &self.text)
+            .map_err(|error| CliError::failed(format!("`{shown}` cannot be written: {error}")))?;
+        Ok(Output { text: String::new(), ..self })
+    }
+
     pub fn exit(self, exit: Exit) -> Output {
         Output { exit, ..self }
     }
 
+    /// Shows it now, where more is to come.
+    pub fn show(&self) -> Result<(), CliError> {
+        let mut stdout = anstream::stdout().lock();
+        let shown = stdout.write_all(self.text.as_bytes()).and_then(|()| stdout.flush());
+        shown.map_err(|error| CliError::failed(format!("stdout cannot be written: {error}")))
+    }
+
     /// A reader that closed the pipe has had enough; that is no failure.
     pub fn print(self) -> ExitCode {
+        if self.long && pager::show(&self.text) {
+            return self.exit.into();
+        }
         let mut stdout = anstream::stdout().lock();
         match stdout.write_all(self.text.as_bytes()).and_then(|()| stdout.flush()) {
             Ok(()) => self.exit.into(),

@@ -26,7 +26,7 @@ pub use authority::{Act, MATRIX, allowed};
 pub use checkpoint::{CheckpointView, NewCheckpoint, VerdictRequest};
 pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
-pub use run::{Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, git_branch, output_name};
+pub use run::{Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch, output_name};
 pub use store::{Sweep, SweptAll, restore_store};
 pub use token::{NewToken, Token};
 

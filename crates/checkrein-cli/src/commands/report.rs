@@ -1,19 +1,52 @@
 use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use checkrein_core::report::{Format, Report, Style};
+use checkrein_core::report::{Across, Format, Report, Style, pages};
+use checkrein_store::RunFilter;
 
+use crate::commands::checkpoint::wait::duration;
+use crate::driving::{at_terminal, interrupts};
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::progress::Progress;
+use crate::remedies;
+use crate::session::{Session, StorePlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The run, or a beginning or end of its id that no other has
-    run: String,
+    #[arg(required_unless_present = "since", conflicts_with = "since")]
+    run: Option<String>,
+    /// All runs that were started since then, such as 7d
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    since: Option<Duration>,
     #[command(flatten)]
     shape: Shape,
+    /// Write text, markdown, json, html, junit or sarif
+    #[arg(long = "as", value_enum, default_value_t = Kind::Text, value_name = "KIND")]
+    kind: Kind,
+    /// The same as `--as json`
+    #[arg(long)]
+    json: bool,
+    /// Write it to a file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Choose among the proposed fixes
+    #[arg(long, conflicts_with_all = ["since", "json", "output"])]
+    fix: bool,
     #[command(flatten)]
     store: StorePlace,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Text,
+    Markdown,
+    Json,
+    Html,
+    Junit,
+    Sarif,
 }
 
 /// How a report is shown.
@@ -22,18 +55,115 @@ pub struct Shape {
     /// How much the report tells: summary, detailed or minimal
     #[arg(long, default_value = "summary", value_name = "FORMAT")]
     format: String,
+    /// Only this page of the report
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    page: Option<u32>,
+    /// How many lines a page has [default: 100]
+    #[arg(long, value_name = "LINES", value_parser = clap::value_parser!(u32).range(1..))]
+    per_page: Option<u32>,
 }
 
+const LINES_PER_PAGE: u32 = 100;
+
 pub fn run(args: &Args) -> Result<Output, CliError> {
+    if args.fix {
+        return args.fix();
+    }
     let session = args.store.open()?;
-    let who = session.principal()?;
-    let view = session.wait(session.engine.run(&who, &args.run))?;
-    args.shape.output(&view.report(session.engine.now()))
+    let kind = if args.json { Kind::Json } else { args.kind };
+    let output = match (&args.run, args.since) {
+        (Some(run), _) => args.one(&session, run, kind)?,
+        (None, since) => args.across(&session, since.unwrap_or_default(), kind)?,
+    };
+    match &args.output {
+        None => Ok(output),
+        Some(path) => output.write_to(path),
+    }
+}
+
+impl Args {
+    fn one(&self, session: &Session, run: &str, kind: Kind) -> Result<Output, CliError> {
+        let who = session.principal()?;
+        let report = session.wait(session.engine.run(&who, run))?.report(session.engine.now());
+        Ok(match kind {
+            Kind::Text => return self.shape.output(&report),
+            Kind::Markdown => Output::text(report.markdown()),
+            Kind::Json => Output::json(&report.json())?,
+            Kind::Html => Output::text(report.html()),
+            Kind::Junit => Output::text(report.junit()),
+            Kind::Sarif => Output::json(&report.sarif())?,
+        })
+    }
+
+    fn across(&self, session: &Session, since: Duration, kind: Kind) -> Result<Output, CliError> {
+        let who = session.principal()?;
+        let now = session.engine.now();
+        let begin = now.checked_sub(since).unwrap_or(jiff::Timestamp::MIN);
+        let mut across = Across::default();
+        let mut before = None;
+        'pages: loop {
+            let page = session.wait(session.engine.runs(&who, &RunFilter::default(), before, 200))?;
+            for stored in &page.items {
+                if stored.run.state.created_at < begin {
+                    break 'pages;
+                }
+                across.add(&session.wait(session.engine.run(&who, stored.run.id.as_str()))?.report(now));
+            }
+            before = page.next;
+            if before.is_none() {
+                break;
+            }
+        }
+        match kind {
+            Kind::Text => self.shape.paged(across.text(style())),
+            Kind::Json => Output::json(&across.json()),
+            _ => Err(CliError::usage("a report on several runs is text or JSON")
+                .hint("leave `--as` out, or say `--as json`")),
+        }
+    }
+
+    /// The same dialogue as at the end of a run.
+    fn fix(&self) -> Result<Output, CliError> {
+        outside_attempt("fixes cannot be chosen")?;
+        if !at_terminal() {
+            return Err(CliError::failed("fixes are chosen at a terminal")
+                .hint("`checkrein report RUN --json` lists them with their commands"));
+        }
+        let session = self.store.open()?;
+        let who = session.principal()?;
+        let run = self.run.clone().unwrap_or_default();
+        session.wait(async {
+            let stop = interrupts()?;
+            let mut progress = Progress::Lines;
+            let mut driver = session.engine.drive_run(&who, &run, &mut progress).await?;
+            let report = driver.view().report(session.engine.now());
+            self.shape.output(&report)?.show()?;
+            if report.remedies.is_empty() {
+                return Ok(Output::text("There is nothing to fix.\n"));
+            }
+            remedies::offer(&mut driver, report, &stop, &mut progress).await?;
+            Ok(Output::text(""))
+        })
+    }
 }
 
 impl Shape {
     pub fn output(&self, report: &Report) -> Result<Output, CliError> {
-        Ok(Output::text(report.text(Format::parse(&self.format), style())))
+        self.paged(report.text(Format::parse(&self.format), style()))
+    }
+
+    /// One page, where one was asked for.
+    fn paged(&self, text: String) -> Result<Output, CliError> {
+        if self.page.is_none() && self.per_page.is_none() {
+            return Ok(Output::paged(text));
+        }
+        let pages = pages(&text, self.per_page.unwrap_or(LINES_PER_PAGE) as usize);
+        let number = self.page.unwrap_or(1) as usize;
+        match pages.get(number.saturating_sub(1)) {
+            Some(page) => Ok(Output::text(format!("{page}\npage {number} of {}\n", pages.len()))),
+            None => Err(CliError::usage(format!("there is no page {number}"))
+                .hint(format!("the report has {} pages", pages.len()))),
+        }
     }
 }
 

@@ -159,6 +159,9 @@ fn about(event: &RunEvent) -> String {
             format!("rejected by {by}: {}", reason.as_deref().unwrap_or(""))
         }
         RunEvent::LoopedBack { to, retry, because, .. } => format!("to {to}, retry {retry}: {because}"),
+        RunEvent::RemedyChosen(remedy) => {
+            format!("{} {} by {}", remedy.title, remedy.choice.name(), remedy.by)
+        }
         RunEvent::RunCancelled { by, reason } => format!("by {by} {}", reason.as_deref().unwrap_or("")),
         RunEvent::RunEnded { status, reason, .. } => {
             format!("{status} {}", reason.as_deref().unwrap_or(""))

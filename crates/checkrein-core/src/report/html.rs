@@ -378,7 +378,7 @@ fn actions(out: &mut String, report: &Report) {
     }
     out.push_str("<h2>Recommended actions</h2>\n<ol>\n");
     for remedy in report.remedies.iter().take(PAGE) {
-        let _ = write!(out, "<li>{}", escape(&remedy.title()));
+        let _ = write!(out, "<li>{}", escape(&wording::action(remedy)));
         for (name, value) in [("Command", &remedy.command), ("File", &remedy.file)] {
             if let Some(value) = value {
                 let _ = write!(out, "<br>{name}: <code>{}</code>", escape(value));

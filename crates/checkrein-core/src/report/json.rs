@@ -10,7 +10,7 @@ use crate::decision::{LimitsReached, Rule, StepOrHook};
 use crate::finding::{FindingKind, Fix, Severity};
 use crate::plan::Timing;
 use crate::response::Status;
-use crate::run::{Attempt, PhaseStatus, RunStatus};
+use crate::run::{Attempt, Choice, PhaseStatus, RunStatus};
 use crate::tally::BySeverity;
 
 /// Everything a report knows; a field is only ever added.
@@ -131,6 +131,8 @@ pub struct ActionJson<'r> {
     pub description: &'r str,
     pub command: Option<&'r str>,
     pub file: Option<&'r str>,
+    /// What a person did about it; null where nobody did anything yet.
+    pub choice: Option<Choice>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -258,6 +260,7 @@ fn action((number, remedy): (usize, &Remedy)) -> ActionJson<'_> {
         description: &remedy.description,
         command: remedy.command.as_deref(),
         file: remedy.file.as_deref(),
+        choice: remedy.choice,
     }
 }
 

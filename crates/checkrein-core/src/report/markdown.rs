@@ -122,7 +122,7 @@ fn actions(out: &mut String, report: &Report) {
     }
     out.push_str("\n## Recommended actions\n\n");
     for (number, remedy) in (1_usize..).zip(&report.remedies) {
-        let _ = writeln!(out, "{number}. {}", words(&remedy.title()));
+        let _ = writeln!(out, "{number}. {}", words(&wording::action(remedy)));
         for (name, value) in [("Command", &remedy.command), ("File", &remedy.file)] {
             if let Some(value) = value {
                 let _ = writeln!(out, "   - {name}: {}", code(value));

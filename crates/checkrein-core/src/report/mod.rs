@@ -30,7 +30,7 @@ use serde_json::Value;
 
 use crate::decision::{LimitsReached, StepOrHook};
 use crate::finding::{Finding, FindingKind};
-use crate::run::{Attempt, Definition, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped};
+use crate::run::{Attempt, Choice, Definition, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped};
 use crate::tally::{BySeverity, Tally};
 
 pub use across::{Across, AcrossJson, FrequentFinding, PhaseStops};
@@ -166,6 +166,7 @@ impl Report {
         let mut judged: Option<usize> = None;
         let mut asked_at: Option<Timestamp> = None;
         let mut phase: Option<&str> = None;
+        let mut chosen: HashMap<(&str, &str), Choice> = HashMap::new();
         for (seq, at, event) in events {
             if asked_at.is_some_and(|_| event.answers()) {
                 report.wait(asked_at.take(), at);
@@ -174,6 +175,9 @@ impl Report {
                 RunEvent::RunHeld { .. } => {
                     report.waited.holds += 1;
                     asked_at = Some(at);
+                }
+                RunEvent::RemedyChosen(remedy) => {
+                    chosen.insert((&remedy.task, &remedy.title), remedy.choice);
                 }
                 RunEvent::RunEnded { status: RunStatus::Failed, .. } => {
                     report.stops.extend(phase.map(str::to_owned));
@@ -222,6 +226,9 @@ impl Report {
         }
         report.wait(asked_at, now);
         report.remedies = remedy::all(&report);
+        for remedy in &mut report.remedies {
+            remedy.choice = chosen.get(&(remedy.task.as_str(), remedy.title().as_str())).copied();
+        }
         report
     }
 

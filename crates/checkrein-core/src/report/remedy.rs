@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Noted, Report};
 use crate::finding::{Category, FindingKind, Fix, Severity};
+use crate::run::Choice;
 
 /// A proposed fix: of one finding, or of a response as a whole.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,8 @@ pub struct Remedy {
     pub description: String,
     pub command: Option<String>,
     pub file: Option<String>,
+    /// What a person did about it last.
+    pub choice: Option<Choice>,
 }
 
 impl Remedy {
@@ -93,5 +96,6 @@ fn remedy(task: &str, phase: &str, finding: Option<(FindingKind, Severity, Categ
         description: fix.description.clone(),
         command: fix.command.clone(),
         file: fix.file.clone(),
+        choice: None,
     }
 }

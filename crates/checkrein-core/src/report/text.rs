@@ -220,7 +220,7 @@ fn actions(canvas: &mut Canvas, report: &Report) {
     canvas.blank();
     for (number, remedy) in (1_usize..).zip(&report.remedies) {
         let mark = format!("[{number}] ");
-        canvas.hang(0, &mark, &canvas.safe_line(&remedy.title()));
+        canvas.hang(0, &mark, &canvas.safe_line(&wording::action(remedy)));
         for (name, value) in [("Command", &remedy.command), ("File", &remedy.file)] {
             if let Some(value) = value {
                 let text = format!("{name}: {}", canvas.safe(value));

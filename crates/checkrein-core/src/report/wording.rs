@@ -1,8 +1,8 @@
 //! Numbers and words of a report as people read them, the same in every format (W15, W16).
 
-use super::{PhaseRow, Report};
+use super::{PhaseRow, Remedy, Report};
 use crate::finding::{FindingKind, Severity};
-use crate::run::{PhaseStatus, RunStatus};
+use crate::run::{Choice, PhaseStatus, RunStatus};
 use crate::tally::BySeverity;
 
 /// `<1s`, `12s`, `5m 32s`, `1h 2m 3s`.
@@ -85,6 +85,15 @@ pub(super) fn artifact(value: &serde_json::Value) -> String {
 pub(super) fn capitalised(name: &str) -> String {
     let mut chars = name.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// What can be done, and what became of it.
+pub fn action(remedy: &Remedy) -> String {
+    match remedy.choice {
+        None => remedy.title(),
+        Some(Choice::Skipped) => format!("{} (skipped, for follow-up)", remedy.title()),
+        Some(choice) => format!("{} ({})", remedy.title(), choice.name()),
+    }
 }
 
 impl Report {

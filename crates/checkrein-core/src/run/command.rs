@@ -4,6 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use super::RemedyChosen;
 use crate::checkpoint::Verdict;
 use crate::response::Response;
 
@@ -35,6 +36,8 @@ pub enum Command {
         by: String,
         reason: Option<String>,
     },
+    /// Remembers what a person did about a proposed fix, whatever the run is doing.
+    Remedy(RemedyChosen),
 }
 
 /// How an attempt ended.
@@ -60,6 +63,7 @@ pub enum CommandKind {
     Pause,
     Resume,
     Cancel,
+    Remedy,
 }
 
 impl Command {
@@ -72,6 +76,7 @@ impl Command {
             Command::Pause { .. } => CommandKind::Pause,
             Command::Resume { .. } => CommandKind::Resume,
             Command::Cancel { .. } => CommandKind::Cancel,
+            Command::Remedy(_) => CommandKind::Remedy,
         }
     }
 }
@@ -86,6 +91,7 @@ impl fmt::Display for CommandKind {
             CommandKind::Pause => "pause",
             CommandKind::Resume => "resume",
             CommandKind::Cancel => "cancel",
+            CommandKind::Remedy => "take a remedy",
         })
     }
 }

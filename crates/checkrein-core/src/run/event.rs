@@ -89,6 +89,8 @@ pub enum RunEvent {
         retry: u32,
         because: String,
     },
+    /// What a person did about a proposed fix; it changes nothing in the run.
+    RemedyChosen(Box<RemedyChosen>),
     PhaseEnded {
         phase: String,
         status: PhaseStatus,
@@ -173,6 +175,50 @@ pub struct Decided {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde wants")]
 const fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// What a person did about a proposed fix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemedyChosen {
+    /// The step that proposed it.
+    pub task: String,
+    pub title: String,
+    pub choice: Choice,
+    pub by: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// How the command ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// What its output is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// Its command was run, and succeeded.
+    Applied,
+    /// Its command was run, and failed.
+    Failed,
+    /// Its file was opened.
+    Opened,
+    /// Left for later.
+    Skipped,
+}
+
+impl Choice {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Choice::Applied => "applied",
+            Choice::Failed => "failed",
+            Choice::Opened => "opened",
+            Choice::Skipped => "skipped",
+        }
+    }
 }
 
 /// The boundary something happened at.

@@ -139,6 +139,7 @@ impl Run {
                     phase.status = *status;
                 }
             }
+            RunEvent::RemedyChosen(_) => {}
             RunEvent::RunPaused { .. } => {
                 state.status = RunStatus::Paused;
                 state.ended_at = Some(now);

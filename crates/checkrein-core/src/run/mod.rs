@@ -32,7 +32,9 @@ use crate::tally::Tally;
 
 pub use check_in::asked;
 pub use command::{Command, CommandKind, Finished};
-pub use event::{At, Attempt, Boundary, Decided, HoldKind, Interruption, PhaseStatus, RunEvent};
+pub use event::{
+    At, Attempt, Boundary, Choice, Decided, HoldKind, Interruption, PhaseStatus, RemedyChosen, RunEvent,
+};
 pub use status::{RunStatus, TRANSITIONS, Transition, allowed, diagram};
 
 /// What a run was started with; it never changes.
@@ -296,6 +298,12 @@ impl Run {
     /// Lets a command happen, or refuses it and changes nothing.
     pub fn apply(&mut self, command: Command, now: Timestamp) -> Result<Applied, Refusal> {
         let kind = command.kind();
+        // What a person does about findings is remembered in any status, and moves nothing.
+        if let Command::Remedy(chosen) = command {
+            let event = RunEvent::RemedyChosen(Box::new(chosen));
+            self.fold(&event, now);
+            return Ok(Applied { events: vec![event], effects: Vec::new() });
+        }
         if allowed(self.state.status, kind).is_none() {
             return Err(Refusal::NotNow { id: self.id.clone(), status: self.state.status, command: kind });
         }
@@ -310,6 +318,7 @@ impl Run {
             Command::Pause { by } => pause::pause(&mut moved, by),
             Command::Resume { by } => resume::resume(&mut moved, by),
             Command::Cancel { by, reason } => cancel::cancel(&mut moved, by, reason),
+            Command::Remedy(_) => {}
         }
         let Move { mut events, mut effects, .. } = moved;
         events.shrink_to_fit();

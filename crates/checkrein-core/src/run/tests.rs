@@ -111,6 +111,7 @@ fn word(event: &RunEvent) -> Option<String> {
         RunEvent::HoldRejected { .. } => "no".to_owned(),
         RunEvent::LoopedBack { to, retry, .. } => format!("back-to-{to}:{retry}"),
         RunEvent::PhaseEnded { status, .. } => format!("):{status:?}").to_lowercase(),
+        RunEvent::RemedyChosen(chosen) => chosen.choice.name().to_owned(),
         RunEvent::RunPaused { .. } => "paused".to_owned(),
         RunEvent::RunResumed { .. } => "resumed".to_owned(),
         RunEvent::RunCancelled { .. } => "cancelled".to_owned(),

@@ -95,6 +95,55 @@ impl Performer {
     }
 }
 
+impl Performer {
+    /// Runs a proposed fix a person said yes to: how it ended, and what its output is called.
+    pub async fn remedy(
+        &mut self,
+        run: &Run,
+        settings: &Settings,
+        place: &Place,
+        command: &str,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(Ended, String), EngineError> {
+        let base = format!("remedy-{}", Uuid::new_v4().simple());
+        let nothing = FilledTask {
+            action: Action::Shell(command.to_owned()),
+            arguments: Context::new(),
+            env: Context::new(),
+            working_directory: None,
+        };
+        let mut context = run.definition.values.clone();
+        // It carries what every attempt does, so that it cannot give a verdict either.
+        context.insert("run_id".to_owned(), run.id.to_string());
+        let output = place.output(&base);
+        let attempt = Attempt {
+            key: format!("{}/{base}", run.id),
+            argv: vec!["/bin/sh".into(), "-c".into(), command.into()],
+            env: environment(
+                settings,
+                &context,
+                &nothing,
+                &place.file(&base, "response.json"),
+                Path::new(""),
+            ),
+            cwd: Path::new(&run.definition.directory).to_owned(),
+            stdin: Stdin::Nothing,
+            wall: None,
+            idle: None,
+            grace: GRACE,
+            stdout: output.stdout,
+            stderr: output.stderr,
+            bytes_max: settings.output_bytes_max(),
+            secrets: secrets(run, settings, &nothing),
+        };
+        let supervisor = match &mut self.supervisor {
+            Some(supervisor) => supervisor,
+            none => none.insert(Supervisor::start(&this_program(), &place.supervisor_lock()).await?),
+        };
+        Ok((supervisor.run(&attempt, stop).await?, base))
+    }
+}
+
 struct Prepared {
     attempt: Attempt,
     /// What its files are called.

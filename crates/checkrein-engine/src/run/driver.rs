@@ -11,8 +11,8 @@ use checkrein_core::deliverable::{Deliverable, Digest};
 use checkrein_core::event::Event;
 use checkrein_core::policy::OnTimeout;
 use checkrein_core::principal::Principal;
-use checkrein_core::report::Report;
-use checkrein_core::run::{self, Command, Effect, Run, RunEvent, RunId, RunStatus};
+use checkrein_core::report::{Remedy, Report};
+use checkrein_core::run::{self, Choice, Command, Effect, RemedyChosen, Run, RunEvent, RunId, RunStatus};
 use checkrein_store::{Commit, CommitError, RunCommit, RunRow, Version};
 use jiff::Timestamp;
 use tokio::sync::watch as notice;
@@ -22,7 +22,7 @@ use super::log::Log;
 use super::place::Place;
 use super::{History, RunView};
 use crate::authority::{Act, require};
-use crate::process::{end_leftovers, wait_for_lock};
+use crate::process::{Exit, end_leftovers, wait_for_lock};
 use crate::{Engine, EngineError};
 
 /// Told of everything that happens, after it is committed.
@@ -209,11 +209,6 @@ impl Driver<'_> {
         &self.view.run.id
     }
 
-    /// Where the captured output of an attempt lies.
-    pub fn place_of(&self, base: &str) -> super::OutputFiles {
-        self.place.output(base)
-    }
-
     /// Goes on with a run that was paused or failed; one that is over refuses (W18).
     pub async fn resume(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
         match self.view.run.state.status {
@@ -224,6 +219,65 @@ impl Driver<'_> {
                 self.apply(Command::Resume { by }, watch).await
             }
         }
+    }
+
+    /// Runs the command of a proposed fix after a person's yes, and remembers how it went.
+    pub async fn apply_remedy(
+        &mut self,
+        remedy: &Remedy,
+        stop: &notice::Receiver<bool>,
+        watch: &mut dyn Watch,
+    ) -> Result<(Choice, super::OutputFiles), EngineError> {
+        require(&self.by, Act::StartRun)?;
+        let command = remedy.command.clone().unwrap_or_default();
+        let mut stop = stop.clone();
+        let stopped = async {
+            if stop.wait_for(|stop| *stop).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let settings = &self.engine.settings;
+        let ran = self.performer.remedy(&self.view.run, settings, &self.place, &command, stopped).await;
+        let (ended, output) = ran?;
+        let exit_code = match ended.exit {
+            Some(Exit::Code(code)) => Some(code),
+            Some(Exit::Signal(_)) | None => None,
+        };
+        let choice = if exit_code == Some(0) { Choice::Applied } else { Choice::Failed };
+        let chosen = RemedyChosen { exit_code, output: Some(output.clone()), ..self.chosen(remedy, choice) };
+        self.apply(Command::Remedy(chosen), watch).await?;
+        Ok((choice, self.place.output(&output)))
+    }
+
+    /// Remembers what a person did about a proposed fix.
+    pub async fn note_remedy(
+        &mut self,
+        remedy: &Remedy,
+        choice: Choice,
+        watch: &mut dyn Watch,
+    ) -> Result<(), EngineError> {
+        self.apply(Command::Remedy(self.chosen(remedy, choice)), watch).await
+    }
+
+    fn chosen(&self, remedy: &Remedy, choice: Choice) -> RemedyChosen {
+        RemedyChosen {
+            task: remedy.task.clone(),
+            title: remedy.title(),
+            choice,
+            by: self.by.name.clone(),
+            command: remedy.command.clone(),
+            file: remedy.file.clone(),
+            exit_code: None,
+            output: None,
+        }
+    }
+
+    /// What happened since the last check-in.
+    pub fn since_check_in(&self) -> Report {
+        let run = &self.view.run;
+        let since = run.state.last_check_in.as_ref().map_or(0, |check_in| check_in.seq);
+        let events = self.view.history.iter().map(|(seq, at, event)| (*seq, *at, event));
+        Report::of(run, events, since, self.engine.now())
     }
 
     /// Drives until the run waits or rests. When `stop` becomes true, the attempt under way is ended and

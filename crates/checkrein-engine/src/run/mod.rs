@@ -6,6 +6,7 @@
 mod attempt;
 mod cancel;
 mod driver;
+mod edit;
 mod log;
 mod place;
 mod sweep;
@@ -27,6 +28,7 @@ use crate::{Engine, EngineError};
 
 pub use attempt::output_name;
 pub use driver::{Driver, Rest, Watch};
+pub use edit::edit;
 pub use place::OutputFiles;
 pub use sweep::SweptRuns;
 pub use target::git_branch;

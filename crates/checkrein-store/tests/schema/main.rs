@@ -126,10 +126,11 @@ const fn run_kind(event: &RunEvent) -> usize {
         RunEvent::RunResumed { .. } => 15,
         RunEvent::RunCancelled { .. } => 16,
         RunEvent::RunEnded { .. } => 17,
+        RunEvent::RemedyChosen(_) => 18,
     }
 }
 
-const KINDS: usize = 20;
+const KINDS: usize = 21;
 
 #[test]
 fn a_store_of_a_later_version_is_refused_untouched() {

@@ -4,7 +4,7 @@ mod create;
 mod list;
 pub mod shape;
 mod show;
-mod wait;
+pub mod wait;
 mod withdraw;
 
 pub use wait::duration;
