@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         if gone.is_err() || !args.follow || !goes_on {
             return Ok(Output::text(""));
         }
-        session.wait(tokio::time::sleep(LOOK_EVERY));
+        session.wait(async { tokio::time::sleep(LOOK_EVERY).await });
     }
 }
 

@@ -16,6 +16,7 @@ mod doctor;
 mod frame;
 mod place;
 mod policy;
+mod run;
 mod store;
 mod supervisor;
 mod terminal;

@@ -31,16 +31,20 @@ pub(super) enum Performed {
     Finished(Box<Finished>),
     /// It was told to end before it had a result.
     Stopped,
+    /// The process that watches over it was killed, and it was ended.
+    Lost,
 }
 
 /// Performs the attempts of one run, one after the other, under one supervisor.
 pub(super) struct Performer {
     supervisor: Option<Supervisor>,
+    /// The task that was lost last: one that kills its supervisor every time must not go on for ever.
+    lost: Option<(usize, usize)>,
 }
 
 impl Performer {
     pub const fn new() -> Performer {
-        Performer { supervisor: None }
+        Performer { supervisor: None, lost: None }
     }
 
     pub async fn perform(
@@ -75,17 +79,22 @@ impl Performer {
         };
         let supervisor = match &mut self.supervisor {
             Some(supervisor) => supervisor,
-            none => none.insert(Supervisor::start(&this_program(), &place.supervisor_lock()).await?),
+            none => none.insert(watch_over(&place.supervisor_lock()).await?),
         };
         let ended = match supervisor.run(&prepared.attempt, stop).await {
             Ok(ended) => ended,
             Err(ProcessError::SupervisorGone { .. }) => {
                 self.supervisor = None;
+                let task = (under_way.phase, under_way.task);
+                if self.lost.replace(task) != Some(task) {
+                    return Ok(Performed::Lost);
+                }
                 let failed = Response::failure("The process that watches over the step was killed");
                 return Ok(finished(vec![failed], None, Some(prepared.base)));
             }
             Err(error) => return Err(error.into()),
         };
+        self.lost = None;
         if ended.why == Why::Stopped {
             return Ok(Performed::Stopped);
         }
@@ -138,9 +147,17 @@ impl Performer {
         };
         let supervisor = match &mut self.supervisor {
             Some(supervisor) => supervisor,
-            none => none.insert(Supervisor::start(&this_program(), &place.supervisor_lock()).await?),
+            none => none.insert(watch_over(&place.supervisor_lock()).await?),
         };
         Ok((supervisor.run(&attempt, stop).await?, base))
+    }
+}
+
+/// Starts a supervisor; one that was killed before it could say a word is started again.
+async fn watch_over(lock: &Path) -> Result<Supervisor, ProcessError> {
+    match Supervisor::start(&this_program(), lock).await {
+        Err(ProcessError::NotStarted { .. }) => Supervisor::start(&this_program(), lock).await,
+        started => started,
     }
 }
 
@@ -323,7 +340,8 @@ fn environment(
     environment
 }
 
-/// The values of what was named as secret.
+/// The values of what was named as secret, the longest first: a secret may begin with another one, and
+/// must not leave its end behind.
 fn secrets(run: &Run, settings: &Settings, filled: &FilledTask) -> Vec<String> {
     let named = run.definition.plan.secrets.iter().chain(settings.secrets());
     let value = |name: &String| {
@@ -332,7 +350,9 @@ fn secrets(run: &Run, settings: &Settings, filled: &FilledTask) -> Vec<String> {
             settings.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
         })
     };
-    named.filter_map(value).filter(|value| !value.is_empty()).collect()
+    let mut secrets: Vec<String> = named.filter_map(value).filter(|value| !value.is_empty()).collect();
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets
 }
 
 fn responses(prepared: &Prepared, task: &Task, ended: &Ended, settings: &Settings) -> Vec<Response> {

@@ -48,6 +48,8 @@ pub struct Driver<'e> {
     place: Place,
     performer: Performer,
     log: Log,
+    /// The last attempt this driver has begun; one that somebody else has begun is not ours to wait for.
+    begun: Option<u64>,
     _lock: File,
 }
 
@@ -68,13 +70,11 @@ impl Engine {
         let id = self.named_run(id).await?;
         let place = Place::of(&self.store, &id);
         let lock = place.wait_for_lock(BUSY_MAX).await?.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
-        if let Some(trouble) = &place.fallback {
-            watch.warn(format!("{trouble}; output and log go to `{}`", place.directory.display()));
-        }
+        place.fallbacks.iter().for_each(|trouble| watch.warn(trouble.clone()));
         let view = self.load_run(&id).await?;
         let log = Log::open(&place, &view.run, &view.history, &mut |text| watch.warn(text));
         let performer = Performer::new();
-        Ok(Driver { engine: self, by: by.clone(), view, place, performer, log, _lock: lock })
+        Ok(Driver { engine: self, by: by.clone(), view, place, performer, log, begun: None, _lock: lock })
     }
 
     /// Applies a command to a run and commits what came of it: what is to be done now.
@@ -216,7 +216,9 @@ impl Driver<'_> {
             _ => {
                 require(&self.by, Act::ManageRuns)?;
                 let by = self.by.name.clone();
-                self.apply(Command::Resume { by }, watch).await
+                self.apply(Command::Resume { by }, watch).await?;
+                self.begun = Some(self.view.run.state.starts);
+                Ok(())
             }
         }
     }
@@ -287,8 +289,6 @@ impl Driver<'_> {
         stop: &notice::Receiver<bool>,
         watch: &mut dyn Watch,
     ) -> Result<Rest, EngineError> {
-        // An attempt that somebody else has begun is not ours to wait for.
-        let mut begun = None;
         loop {
             let next = match self.view.run.state.status {
                 RunStatus::Created => Some(Command::Start),
@@ -301,7 +301,7 @@ impl Driver<'_> {
                 },
                 RunStatus::Running => {
                     let start = self.view.run.state.starts;
-                    if begun == Some(start) {
+                    if self.begun == Some(start) {
                         self.perform(stop.clone()).await?
                     } else {
                         self.clear_away(start)?;
@@ -324,7 +324,7 @@ impl Driver<'_> {
                 }
                 Err(error) => return Err(error),
             }
-            begun = Some(self.view.run.state.starts);
+            self.begun = Some(self.view.run.state.starts);
         }
     }
 
@@ -380,6 +380,7 @@ impl Driver<'_> {
                 Some(Command::Pause { by: self.by.name.clone() })
             }
             (_, Performed::Finished(finished)) => Some(Command::Finish(*finished)),
+            (_, Performed::Lost) => Some(Command::Lose { start: self.view.run.state.starts }),
         })
     }
 

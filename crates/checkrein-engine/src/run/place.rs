@@ -14,8 +14,8 @@ use crate::EngineError;
 pub(crate) struct Place {
     pub directory: PathBuf,
     pub log: PathBuf,
-    /// Why it is not beside the store.
-    pub fallback: Option<String>,
+    /// What is not beside the store, and why.
+    pub fallbacks: Vec<String>,
 }
 
 /// The captured output of one attempt.
@@ -28,31 +28,24 @@ pub struct OutputFiles {
 impl Place {
     pub fn of(store: &Store, id: &RunId) -> Place {
         let beside = store.path().parent().unwrap_or(Path::new("/"));
-        let place = |root: &Path, fallback| Place {
-            directory: root.join("runs").join(id.as_str()),
-            log: root.join("logs").join(format!("{id}.jsonl")),
-            fallback,
+        let mut fallbacks = Vec::new();
+        // Each by itself: whoever drives a run must find its lock where others do.
+        let mut usable = |within: &dyn Fn(&Path) -> PathBuf, what: &str| {
+            let here = within(beside);
+            let Err(error) = make(&here) else { return here };
+            let elsewhere = within(&fallback_root());
+            // Where this fails too, whoever writes there says so.
+            let _ = make(&elsewhere);
+            fallbacks.push(format!(
+                "`{}`: {error}; {what} goes to `{}`",
+                here.display(),
+                elsewhere.display()
+            ));
+            elsewhere
         };
-        let here = place(beside, None);
-        match here.make() {
-            Ok(()) => here,
-            Err(error) => {
-                let root = fallback_root();
-                let elsewhere = place(&root, Some(format!("`{}`: {error}", here.directory.display())));
-                // Where this fails too, whoever writes there says so.
-                let _ = elsewhere.make();
-                elsewhere
-            }
-        }
-    }
-
-    fn make(&self) -> std::io::Result<()> {
-        let own = |directory: &Path| {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-            tempfile::tempfile_in(directory).map(|_| ())
-        };
-        own(&self.directory)?;
-        self.log.parent().map_or(Ok(()), own)
+        let directory = usable(&|root| root.join("runs").join(id.as_str()), "output");
+        let logs = usable(&|root| root.join("logs"), "the log");
+        Place { directory, log: logs.join(format!("{id}.jsonl")), fallbacks }
     }
 
     /// Nobody else drives the run until this is dropped.
@@ -96,6 +89,12 @@ impl Place {
     pub fn output(&self, base: &str) -> OutputFiles {
         OutputFiles { stdout: self.file(base, "stdout"), stderr: self.file(base, "stderr") }
     }
+}
+
+/// Makes a directory that can be written to.
+fn make(directory: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    tempfile::tempfile_in(directory).map(|_| ())
 }
 
 /// A directory that only this user may look into; anybody may have made one of that name.

@@ -1,0 +1,70 @@
+//! What runs inside an attempt cannot answer for a person.
+
+use super::{ran, scene, status, steps, waits_at};
+
+/// A run that waits, and another whose step tries something about it.
+fn tried(command: &str, token: bool) -> (String, String, String) {
+    let place = scene(&steps(&[("a", "sh found warnings low")]));
+    let (_, waiting) = ran(&place, &[], 3);
+    let checkpoint = waits_at(&place, &waiting);
+    let command = command.replace("CHECKPOINT", &checkpoint).replace("RUN", &waiting);
+    // A token that lies around helps nobody in there.
+    let lying = place.token("admin", "ann");
+    let prefix = if token { format!("CHECKREIN_TOKEN={lying} ") } else { String::new() };
+    let command = format!("{prefix}{command} > out 2> err; echo $? > code");
+    let place = place.file("flow.yaml", &steps(&[("try", &command)]));
+    ran(&place, &[], 0);
+    (place.read("code").trim().to_owned(), place.read("err"), status(&place, &waiting))
+}
+
+#[test]
+fn verdicts_yes_cancel_and_workers_are_refused() {
+    for command in [
+        "checkrein approve CHECKPOINT",
+        "checkrein reject CHECKPOINT -m no",
+        "checkrein resume RUN --yes",
+        "checkrein rerun RUN --yes",
+        "checkrein cancel RUN",
+        "checkrein worker --once",
+    ] {
+        for token in [false, true] {
+            let (code, said, after) = tried(command, token);
+            assert_eq!(code, "1", "{command} with a token: {token}: {said}");
+            assert!(said.contains("from inside an agent's attempt"), "{command}: {said}");
+            assert_eq!(after, "held", "{command}");
+        }
+    }
+}
+
+#[test]
+fn resuming_without_yes_only_holds_again() {
+    let (code, said, after) = tried("checkrein resume RUN", false);
+    assert_eq!((code.as_str(), after.as_str()), ("3", "held"), "{said}");
+}
+
+#[test]
+fn a_step_gets_no_token_and_is_told_what_it_is() {
+    let place = scene(&steps(&[("a", "env | sort > env-of-step")])).env("MINE", "kept");
+    let token = place.token("admin", "ann");
+    let run = place.run_as(&token, &["run", "flow.yaml", "--target", "feat/x", "--work-id", "237"]);
+    super::expect(&run, 0);
+    let id = super::id_of(&run);
+    let env = place.read("env-of-step");
+    assert!(!env.contains(&token) && !env.contains("CHECKREIN_TOKEN"), "{env}");
+    for line in [
+        "MINE=kept",
+        &format!("CHECKREIN_RUN_ID={id}"),
+        "CHECKREIN_WORKFLOW_ID=flow",
+        "CHECKREIN_PHASE=build",
+        "CHECKREIN_STEP=a",
+        "CHECKREIN_ATTEMPT_NUMBER=1",
+        "CHECKREIN_TARGET=feat/x",
+        "CHECKREIN_WORK_ID=237",
+    ] {
+        assert!(env.lines().any(|known| known == line), "{line}: {env}");
+    }
+    assert!(
+        env.contains("CHECKREIN_RESPONSE=/") && env.contains(&format!("CHECKREIN_ATTEMPT={id}/1")),
+        "{env}"
+    );
+}
