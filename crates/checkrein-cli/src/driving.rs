@@ -226,15 +226,18 @@ fn summary(asked: &Value) -> String {
         text("phase").unwrap_or_else(|| "workflow".to_owned()),
         text("step").map(|step| format!(" · {step}")).unwrap_or_default()
     );
-    if let Some(reason) = text("reason").filter(|reason| !reason.is_empty()) {
+    let question = text("question");
+    if let Some(reason) =
+        text("reason").filter(|reason| !reason.is_empty() && Some(reason) != question.as_ref())
+    {
         let _ = writeln!(out, "  {reason}");
     }
-    let _ = writeln!(
-        out,
-        "  since the last check-in: {} warnings, {} errors",
-        count("warnings"),
-        count("errors")
-    );
+    let counted = |name: &str, one: &str| match count(name) {
+        1 => format!("1 {one}"),
+        number => format!("{number} {one}s"),
+    };
+    let (warnings, errors) = (counted("warnings", "warning"), counted("errors", "error"));
+    let _ = writeln!(out, "  since the last check-in: {warnings}, {errors}");
     for (kind, name) in [("error", "errors"), ("warning", "warnings")] {
         for finding in list(asked, name).iter().take(10) {
             let _ = writeln!(out, "  {kind} {}", finding_line(finding));

@@ -16,6 +16,7 @@ mod doctor;
 mod frame;
 mod place;
 mod policy;
+mod report;
 mod run;
 mod store;
 mod supervisor;

@@ -208,7 +208,7 @@ fn limits_count_every_finding() {
     )]);
     let both = ask(&at(4, 2, json!({"errors": ["e"], "warnings": ["w"]})));
     assert_eq!(
-        serde_json::to_value(&both.limits_reached).unwrap(),
+        serde_json::to_value(both.limits_reached).unwrap(),
         json!({"max_total_warnings": {"limit": 5, "actual": 5, "action": "stop"},
                "max_total_errors": {"limit": 3, "actual": 3, "action": "stop"}})
     );

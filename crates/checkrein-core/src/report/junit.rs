@@ -35,7 +35,7 @@ impl Report {
         let sum = |count: fn(&Suite) -> u64| suites.iter().map(count).sum::<u64>();
         let (tests, failures) = (sum(|suite| suite.tests), sum(|suite| suite.failures));
         // As CI systems want it: without a zone, in UTC.
-        let timestamp = self.started_at.strftime("%Y-%m-%dT%H:%M:%S");
+        let timestamp = self.started_at.strftime("%Y-%m-%dT%H:%M:%SZ");
         let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
         let (name, time) = (escape(&self.workflow), seconds(self.duration_ms));
         let _ = writeln!(

@@ -159,6 +159,9 @@ fn drive(plan_text: &str, autonomy: &str, responses: Value, script: &[&str]) -> 
     }
 }
 
+/// Name, plan, policy, responses, script, what happens.
+type Row<'r> = (&'r str, &'r str, &'r str, Value, &'r [&'r str], &'r str);
+
 #[test]
 fn a_run_goes_on_until_it_must_not() {
     let low = json!({"warnings": [{"text": "w", "severity": "low"}]});
@@ -169,7 +172,7 @@ fn a_run_goes_on_until_it_must_not() {
     let end_only = r#"{"check_in_frequency": "end-only"}"#;
     let gated = r#"{"require_approval_for": ["b"], "check_in_frequency": "end-only"}"#;
     let two = r#"{"check_in_frequency": "end-only", "limits": {"max_total_warnings": 2}}"#;
-    let rows: &[(&str, &str, &str, Value, &[&str], &str)] = &[
+    let rows: &[Row] = &[
         (
             "clean",
             "a: x y | b: z",
