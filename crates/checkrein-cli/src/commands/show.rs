@@ -40,12 +40,7 @@ pub fn json(view: &RunView, now: Timestamp) -> Value {
             _ => None,
         })
         .collect();
-    let rest = view.history.iter().rev().find(|(.., event)| {
-        matches!(
-            event,
-            RunEvent::RunEnded { .. } | RunEvent::RunPaused { .. } | RunEvent::RunCancelled { .. }
-        )
-    });
+    let rest = view.history.iter().rev().find(|(.., event)| event.is_rest());
     let report = view.report(now);
     let phases: Vec<Value> = report
         .phases

@@ -120,6 +120,11 @@ pub enum RunEvent {
 }
 
 impl RunEvent {
+    /// Whether the run came to rest with it, so that its log tells how it stood.
+    pub const fn is_rest(&self) -> bool {
+        matches!(self, RunEvent::RunEnded { .. } | RunEvent::RunPaused { .. } | RunEvent::RunCancelled { .. })
+    }
+
     /// Whether a question that was open is open no more.
     pub const fn answers(&self) -> bool {
         matches!(

@@ -121,7 +121,7 @@ pub fn record<'e>(
         RunEvent::AttemptFinished(attempt) => {
             Some(Record::StepResponse(Box::new(step_response(&run.id, &run.definition, at, attempt))))
         }
-        RunEvent::RunEnded { .. } | RunEvent::RunPaused { .. } | RunEvent::RunCancelled { .. } => {
+        event if event.is_rest() => {
             Some(Record::WorkflowExecution(Box::new(execution(run, seq, at, events))))
         }
         _ => None,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use checkrein_core::config::{Fate, Kept, fate};
-use checkrein_core::run::{RunId, RunStatus};
+use checkrein_core::run::{RunId, RunStatus, log};
 use checkrein_store::{RunFilter, RunRow, Version};
 
 use super::place::Place;
@@ -20,12 +20,16 @@ pub struct SweptRuns {
     pub output_bytes: u64,
 }
 
+/// So many runs may have lost the end of their log since somebody looked.
+const RECENT_MAX: usize = 8;
 /// How often a run that starts looks for what is old.
 const TIDY_EVERY: Duration = Duration::from_secs(60 * 60);
 
 impl Engine {
-    /// Sweeps if nobody has for an hour. What goes wrong is no run's trouble.
+    /// Completes the logs of runs whose engine died right at their end, and sweeps if nobody has for an
+    /// hour. What goes wrong is no run's trouble.
     pub async fn tidy(&self) {
+        let _ = self.complete_logs().await;
         let Some(directory) = self.store.path().parent() else { return };
         let mark = directory.join("swept");
         let recent = std::fs::metadata(&mark)
@@ -38,6 +42,25 @@ impl Engine {
         if let Some(before) = self.settings.keep(Kept::Checkpoints).old_before(now()) {
             let _ = self.store.sweep(before).await;
         }
+    }
+
+    async fn complete_logs(&self) -> Result<(), EngineError> {
+        for stored in self.store.runs(&RunFilter::default(), None, RECENT_MAX).await?.items {
+            let (id, state) = (&stored.run.id, &stored.run.state);
+            let place = Place::of(&self.store, id);
+            // Whoever drives it writes its log.
+            let Some(_lock) = place.lock()?.filter(|_| state.status.is_at_rest()) else { continue };
+            let text = std::fs::read_to_string(&place.log).unwrap_or_default();
+            if text.contains(&log::execution_id(id, state.version)) {
+                continue;
+            }
+            let view = self.load_run(id).await?;
+            let end = view.history.iter().rev().find(|(.., event)| event.is_rest());
+            if end.is_some_and(|(seq, ..)| !text.contains(&log::execution_id(id, *seq))) {
+                let _ = super::log::Log::open(&place, &view.run, &view.history, &mut |_| ());
+            }
+        }
+        Ok(())
     }
 
     pub(crate) async fn sweep_runs(&self, how: Sweep) -> Result<SweptRuns, EngineError> {
