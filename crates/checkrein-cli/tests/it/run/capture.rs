@@ -209,3 +209,21 @@ fn capturing_a_step_costs_less_than_50_ms() {
     let best = best.min().unwrap();
     assert!(best.as_millis() < 50, "{best:?} for each step");
 }
+
+#[test]
+fn a_hook_has_one_attempt_however_often_its_phase_is_entered() {
+    let place = scene(
+        "phases:
+  build: {steps: [{id: make, run: echo >> tries}]}
+  evaluate: {max_retries: 1, steps: [{id: test, run: test $(wc -l < tries) = 2}]}
+hooks: {pre_build: [{name: h, run: 'true'}]}",
+    );
+    let (_, id) = ran(&place, &["--yes"], 0);
+    let records = of_type(&logged(&place, &id), "step-response");
+    let attempts = |task: &str| -> Vec<Value> {
+        let of = records.iter().filter(|one| one["step_id"] == task);
+        of.map(|one| one["attempt"].clone()).collect()
+    };
+    assert_eq!(attempts("hook:pre-build-h"), [1, 1]);
+    assert_eq!(attempts("build:make"), [1, 2]);
+}
