@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use crate::process::{
 
 /// Between being told to end and being killed.
 const GRACE: Duration = Duration::from_secs(5);
+const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 /// No response that means anything is longer.
 const RESPONSE_BYTES_MAX: u64 = 16 << 20;
 
@@ -392,10 +393,15 @@ fn responses(prepared: &Prepared, task: &Task, ended: &Ended, settings: &Setting
 /// What the attempt said of itself: its response file, or an object as the last line of its output.
 fn returned(prepared: &Prepared) -> Option<Result<Value, String>> {
     let parse = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
-    let file = match std::fs::File::open(&prepared.response) {
+    // Without waiting: a pipe in the place of the file would never be opened from its other end.
+    let opened = std::fs::File::options().read(true).custom_flags(NONBLOCK).open(&prepared.response);
+    let file = match opened {
         Ok(file) => file,
         Err(_) => return last_object(&prepared.attempt.stdout).map(|line| parse(&line)),
     };
+    if !file.metadata().is_ok_and(|found| found.is_file()) {
+        return Some(Err("Step's response cannot be read: it is not a file".to_owned()));
+    }
     let mut bytes = Vec::new();
     if let Err(error) = file.take(RESPONSE_BYTES_MAX + 1).read_to_end(&mut bytes) {
         return Some(Err(format!("Step's response cannot be read: {error}")));

@@ -1,5 +1,7 @@
 //! Every response is captured, once, with everything in it.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::{lines, logged, of_type, ran, responses, scene, show, start, steps, texts};
@@ -190,4 +192,38 @@ fn a_failed_step_is_captured_before_it_stops_the_run() {
     let (_, id) = ran(&place, &[], 4);
     assert_eq!(responses(&place, &id), ["build:a failure"]);
     assert!(!place.path().join("never").exists());
+}
+
+#[test]
+fn capturing_a_step_costs_less_than_50_ms() {
+    const STEPS: u32 = 20;
+    let names: Vec<String> = (0..STEPS).map(|step| format!("s{step}")).collect();
+    let all: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "true")).collect();
+    // The machine is busy with other tests, so the best of a few counts.
+    let best = (0..3).map(|_| {
+        let place = scene(&steps(&all));
+        let began = Instant::now();
+        ran(&place, &[], 0);
+        began.elapsed() / STEPS
+    });
+    let best = best.min().unwrap();
+    assert!(best.as_millis() < 50, "{best:?} for each step");
+}
+
+#[test]
+fn a_hook_has_one_attempt_however_often_its_phase_is_entered() {
+    let place = scene(
+        "phases:
+  build: {steps: [{id: make, run: echo >> tries}]}
+  evaluate: {max_retries: 1, steps: [{id: test, run: test $(wc -l < tries) = 2}]}
+hooks: {pre_build: [{name: h, run: 'true'}]}",
+    );
+    let (_, id) = ran(&place, &["--yes"], 0);
+    let records = of_type(&logged(&place, &id), "step-response");
+    let attempts = |task: &str| -> Vec<Value> {
+        let of = records.iter().filter(|one| one["step_id"] == task);
+        of.map(|one| one["attempt"].clone()).collect()
+    };
+    assert_eq!(attempts("hook:pre-build-h"), [1, 1]);
+    assert_eq!(attempts("build:make"), [1, 2]);
 }

@@ -190,3 +190,30 @@ fn there_is_nothing_to_change_in_a_check_in() {
     assert_eq!(status(&place, &id), "held");
     resume(&place, &id, 3);
 }
+
+#[test]
+fn what_a_hook_found_is_asked_about_at_the_next_step() {
+    let place = scene(
+        "autonomy: {check_in_frequency: per-step}
+phases: {build: {steps: [{id: a, run: 'true'}, {id: b, run: 'true'}]}}
+hooks: {pre_build: [{name: h, run: sh found warnings low}]}",
+    );
+    assert_eq!(questions(&place), ["build:a 1"]);
+}
+
+#[test]
+fn a_check_in_and_the_gate_behind_it_are_two_questions() {
+    let place = found_twice("require_approval_for: [release]");
+    let ann = Ann::of(&place);
+    let (_, id) = ran(&place, &[], 3);
+    assert_eq!(
+        (&asked(&place, &id)["kind"], &asked(&place, &id)["phase"]),
+        (&json!("check_in"), &json!("build"))
+    );
+    ann.lets_go_on(&place, &id, 3);
+    assert_eq!(
+        (&asked(&place, &id)["kind"], &asked(&place, &id)["phase"]),
+        (&json!("gate"), &json!("release"))
+    );
+    assert_eq!(asked(&place, &id)["counts"]["warnings"], 0, "what was shown is not shown again");
+}

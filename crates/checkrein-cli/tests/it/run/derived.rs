@@ -73,9 +73,18 @@ fn odd_responses_are_coerced() {
 
 #[test]
 fn a_response_that_is_no_file_fails_the_step_with_a_reason() {
-    let (status, errors, _) = judged("mkdir $CHECKREIN_RESPONSE");
-    assert_eq!(status, "failure");
-    assert!(errors[0].starts_with("Step's response cannot be read: "), "{errors:?}");
+    for command in
+        ["mkdir $CHECKREIN_RESPONSE", "mkfifo $CHECKREIN_RESPONSE", "ln -s /dev/zero $CHECKREIN_RESPONSE"]
+    {
+        let (status, errors, _) = judged(command);
+        assert_eq!(status, "failure");
+        assert_eq!(errors, ["Step's response cannot be read: it is not a file"], "{command}");
+    }
+    let (status, errors, _) = judged("head -c 17000000 /dev/zero > $CHECKREIN_RESPONSE");
+    assert_eq!(
+        (status.as_str(), errors),
+        ("failure", vec!["Step's response is larger than 16 MiB".to_owned()])
+    );
 }
 
 #[test]

@@ -29,9 +29,12 @@ case $1 in *5) echo '{"warnings":[{"text":"five","severity":"low","category":"st
 sleep 0.00$((${#1} * 3))
 "#;
 
+/// How often the runs check in: at the end, or after each step, which is answered by `--yes`.
+const CHECK_INS: [&str; 2] = ["check_in_frequency: end-only", "check_in_frequency: per-step, ask: always"];
+
 /// Thirty steps in three phases.
-fn thirty() -> Place {
-    let mut flow = "autonomy: {check_in_frequency: end-only}\nphases:\n".to_owned();
+fn thirty(check_ins: &str) -> Place {
+    let mut flow = format!("autonomy: {{{check_ins}}}\nphases:\n");
     for phase in ["build", "evaluate", "release"] {
         flow.push_str(&format!("  {phase}:\n    steps:\n"));
         for step in 0..STEPS / 3 {
@@ -57,8 +60,8 @@ fn result(place: &Place, id: &str) -> Value {
     })
 }
 
-fn undisturbed() -> (Value, Vec<String>) {
-    let place = thirty();
+fn undisturbed(check_ins: &str) -> (Value, Vec<String>) {
+    let place = thirty(check_ins);
     let (_, id) = ran(&place, &["--yes"], 0);
     (result(&place, &id), place.read("done").lines().map(str::to_owned).collect())
 }
@@ -70,18 +73,21 @@ fn a_run_that_is_killed_again_and_again_comes_to_the_same_end() {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
     let dice = number("CHECKREIN_DICE").unwrap_or(now as u64);
     println!("CHECKREIN_DICE={dice}");
-    let (expected, order) = undisturbed();
-    assert_eq!(expected["responses"].as_array().unwrap().len(), STEPS);
+    let undisturbed = CHECK_INS.map(undisturbed);
+    for (expected, _) in &undisturbed {
+        assert_eq!(expected["responses"].as_array().unwrap().len(), STEPS);
+    }
     let began = Instant::now();
     let told = thread::scope(|scope| {
         let lanes: Vec<_> = (0..LANES as u64)
             .map(|lane| {
-                let (expected, order) = (&expected, &order);
+                let undisturbed = &undisturbed;
                 scope.spawn(move || {
                     let mut dice = Dice(dice.wrapping_add(lane));
                     let mut told = Told::default();
                     while told.kills < kills.div_ceil(LANES as u64) {
-                        one_run(&mut dice, &mut told, expected, order);
+                        let which = usize::try_from(told.runs).unwrap() % CHECK_INS.len();
+                        one_run(&mut dice, &mut told, CHECK_INS[which], &undisturbed[which]);
                     }
                     told
                 })
@@ -103,8 +109,8 @@ struct Told {
 }
 
 /// Kills a run until it is done, and looks whether it is what it should be.
-fn one_run(dice: &mut Dice, told: &mut Told, expected: &Value, order: &[String]) {
-    let place = thirty();
+fn one_run(dice: &mut Dice, told: &mut Told, check_ins: &str, (expected, order): &(Value, Vec<String>)) {
+    let place = thirty(check_ins);
     let mut id: Option<String> = None;
     let mut kills = 0;
     loop {

@@ -131,3 +131,16 @@ fn limits_below_one_or_of_a_phase_are_refused_or_ignored() {
     assert!(run.stderr.contains("limits"), "{}", run.seen());
     assert!(run.code != 4, "limits are never of a phase: {}", run.seen());
 }
+
+#[test]
+fn errors_of_earlier_passes_count_too() {
+    let place = scene(
+        "autonomy: {limits: {max_total_errors: 2}}
+phases:
+  build: {steps: [{id: make, run: 'true'}]}
+  evaluate: {max_retries: 9, steps: [{id: test, run: 'false'}]}",
+    );
+    let (_, id) = ran(&place, &["--yes"], 4);
+    assert_eq!(show(&place, &id)["stopped"]["reason"], "Global limit reached: 2/2 errors");
+    assert_eq!(show(&place, &id)["retries"], 1);
+}

@@ -229,3 +229,36 @@ fn the_report_lists_findings_by_step_and_by_category() {
         assert!(run.stdout.contains(text), "{text}: {}", run.seen());
     }
 }
+
+#[test]
+fn success_messages_show_in_the_detailed_report_only() {
+    let place = scene(&steps(&[("a", r#"echo '{"message":"all is well"}'"#)]));
+    for (format, shown) in [("summary", false), ("minimal", false), ("detailed", true)] {
+        let (run, _) = ran(&place, &["--format", format], 0);
+        assert_eq!(run.stdout.contains("all is well"), shown, "{format}: {}", run.seen());
+    }
+}
+
+#[test]
+fn the_report_shows_commands_that_mend() {
+    let found = r#"echo '{"warnings":[{"text":"old call","severity":"low"}],"suggested_fixes":[{"description":"Use the new one","command":"sed -i s/old/new/ x","file":"src/x"}]}'"#;
+    let place = scene(&steps(&[("a", found)]));
+    let (run, _) = ran(&place, &["--yes"], 0);
+    for text in ["RECOMMENDED ACTIONS", "Use the new one", "Command: sed -i s/old/new/ x"] {
+        assert!(run.stdout.contains(text), "{text}: {}", run.seen());
+    }
+}
+
+#[test]
+fn a_report_of_a_hundred_findings_is_quick() {
+    let place = scene(&steps(&[("a", "sh found warnings low 100")]));
+    let (_, id) = ran(&place, &["--set", "limits.max_total_warnings=1000", "--yes"], 0);
+    let best = (0..3).map(|_| {
+        let began = std::time::Instant::now();
+        let report = place.run(&["report", &id]).stdout;
+        assert!(report.contains("low warnings 100"), "{report}");
+        began.elapsed()
+    });
+    let best = best.min().unwrap();
+    assert!(best.as_millis() < 500, "{best:?}");
+}

@@ -13,6 +13,7 @@ mod kill;
 mod limits;
 mod log;
 mod older;
+mod requirements;
 mod resume;
 mod secrets;
 mod step;

@@ -125,3 +125,34 @@ fn a_run_somebody_drives_is_not_driven_twice() {
     assert_eq!(running.end().code, 0);
     assert_eq!(place.read("starts"), "\n");
 }
+
+#[test]
+fn of_several_that_resume_at_once_one_does_and_nothing_is_done_twice() {
+    let place = scene(&steps(&[
+        ("a", "sh found warnings low"),
+        ("b", "echo b >> done; sleep 0.2"),
+        ("c", "echo c >> done"),
+    ]));
+    let ann = Ann::of(&place);
+    let (_, id) = ran(&place, &["--set", "check_in_frequency=per-step"], 3);
+    expect(&ann.says(&place, &["approve", &waits_at(&place, &id)]), 0);
+    let mut all: Vec<_> = (0..4).map(|_| super::background(&place, &["resume", &id])).collect();
+    let codes: Vec<i32> = all.iter_mut().map(|one| one.end().code).collect();
+    assert!(codes.contains(&0) && codes.iter().all(|code| [0, 6].contains(code)), "{codes:?}");
+    assert_eq!(place.read("done"), "b\nc\n");
+    assert_eq!(status(&place, &id), "completed_with_warnings");
+}
+
+#[test]
+fn a_reader_who_had_enough_does_not_stop_the_run() {
+    for options in ["--json", "--json 2>&1", "2>&1"] {
+        let place = scene(&steps(&[("a", "sleep 0.1"), ("b", "echo b >> done")]));
+        place.shell(&format!("checkrein run flow.yaml {options} | head -n 1"));
+        let id = super::only_run(&place).unwrap();
+        assert_eq!(
+            (status(&place, &id).as_str(), place.read("done").as_str()),
+            ("completed", "b\n"),
+            "{options}"
+        );
+    }
+}

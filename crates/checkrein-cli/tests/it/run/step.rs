@@ -282,3 +282,26 @@ fn a_step_sees_no_input_and_leaves_nothing_running() {
     assert_eq!(place.read("stdin"), "");
     assert!(!super::alive(&place, "pid") && !super::alive(&place, "pid2"));
 }
+
+#[test]
+fn odd_names_and_places_are_only_names_and_places() {
+    let place = scene(
+        "id: 'odd \u{fc}'
+phases:
+  'two words':
+    steps:
+      - {id: '../../up', run: echo up >> done}
+      - {id: 'a b', run: echo ab >> done}
+      - {id: 'a-b', run: echo a-b >> done}
+      - {id: '$(touch hacked)', run: 'echo {step} >> done'}",
+    )
+    .file("a place \u{fc}/x", "");
+    let run = place.shell("cd 'a place \u{fc}' && checkrein run ../flow.yaml");
+    super::expect(&run, 0);
+    let id = super::id_of(&run);
+    assert_eq!(place.read("a place \u{fc}/done"), "up\nab\na-b\n$(touch hacked)\n");
+    assert!(!place.path().join("a place \u{fc}/hacked").exists());
+    assert_eq!(responses(&place, &id)[0], "two words:../../up success");
+    let kept: Vec<_> = std::fs::read_dir(super::data(&place, "runs")).unwrap().collect();
+    assert_eq!(kept.len(), 1, "output stays in the run's own directory");
+}

@@ -138,3 +138,11 @@ fn in_a_build_service_nobody_is_asked() {
     let (seen, code) = at_a_terminal(&place, &["run", "flow.yaml"]).end();
     assert_eq!(code, 3, "{seen}");
 }
+
+#[test]
+fn whoever_wants_events_is_not_asked() {
+    let place = found();
+    let (seen, code) = at_a_terminal(&place, &["run", "flow.yaml", "--json"]).end();
+    assert_eq!(code, 3, "{seen}");
+    assert!(!seen.contains("1) Continue"), "{seen}");
+}
