@@ -50,6 +50,9 @@ fn every_example_is_in_the_manual() {
     let manual = fs::read_to_string(repository().join("docs/workflows.md")).unwrap();
     for path in examples() {
         let name = path.file_name().unwrap().to_str().unwrap();
-        assert!(manual.contains(&format!("(../examples/{name})")), "docs/workflows.md has no word about {name}");
+        assert!(
+            manual.contains(&format!("(../examples/{name})")),
+            "docs/workflows.md has no word about {name}"
+        );
     }
 }
