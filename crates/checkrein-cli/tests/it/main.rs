@@ -13,6 +13,7 @@ mod config;
 mod demo;
 mod docs;
 mod doctor;
+mod examples;
 mod frame;
 mod place;
 mod policy;
