@@ -170,7 +170,8 @@ fn replaced(text: &str, pattern: &str, mut by: impl FnMut(&str) -> String) -> St
     };
     let mut out = String::new();
     let mut rest = text;
-    while let Some(next) = rest.chars().next() {
+    let mut chars = rest.chars();
+    while let Some(next) = chars.next() {
         let head = rest.as_bytes().get(..pattern.len());
         if head.is_some_and(|head| head.iter().copied().zip(pattern.bytes()).all(fits)) {
             let (found, after) = rest.split_at(pattern.len());
@@ -178,8 +179,9 @@ fn replaced(text: &str, pattern: &str, mut by: impl FnMut(&str) -> String) -> St
             rest = after;
         } else {
             out.push(next);
-            rest = &rest[next.len_utf8()..];
+            rest = chars.as_str();
         }
+        chars = rest.chars();
     }
     out
 }
