@@ -52,8 +52,9 @@ impl Driving {
         session.engine.tidy().await;
         let mut progress = Progress::new(self.json);
         let mut driver = session.engine.drive_run(&who, id, &mut progress).await?;
-        if how == TakeUp::Resume {
-            driver.resume(&mut progress).await?;
+        match how {
+            TakeUp::Resume => driver.resume(&mut progress).await?,
+            TakeUp::New => driver.retell(&mut progress),
         }
         let interactive = !self.json && !inside_attempt() && at_terminal();
         loop {

@@ -73,6 +73,16 @@ impl Output {
     }
 }
 
+/// `1 checkpoint`, `2 checkpoints`.
+pub fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// `1 warning, 0 errors`.
+pub fn findings(warnings: u64, errors: u64) -> String {
+    format!("{}, {}", count(warnings, "warning"), count(errors, "error"))
+}
+
 /// A word as a shell takes it: what an agent named must not do more than name when a person pastes it.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:".contains(c);

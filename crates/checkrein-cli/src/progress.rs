@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::error::warn;
-use crate::output::one_line;
+use crate::output::{findings, one_line};
 
 pub enum Progress {
     Live(Live),
@@ -132,7 +132,7 @@ impl Live {
             let tally = &run.state.tally;
             let found = match (tally.warnings, tally.errors) {
                 (0, 0) => String::new(),
-                (warnings, errors) => format!(" · {warnings} warnings, {errors} errors so far"),
+                (warnings, errors) => format!(" · {} so far", findings(warnings, errors)),
             };
             self.bar.set_message(format!("{}{again}{found}", one_line(task)));
         }
@@ -179,8 +179,9 @@ fn said(event: &RunEvent) -> Option<String> {
         }
         RunEvent::CheckedIn { boundary, warnings, errors } => {
             let what = boundary.task.as_deref().or(boundary.phase.as_deref()).unwrap_or("workflow");
-            format!("  check-in: {} complete, {warnings} warnings and {errors} errors", one_line(what))
+            format!("  check-in: {} complete, {}", one_line(what), findings(*warnings, *errors))
         }
+        RunEvent::HoldReleased { by, .. } => format!("  approved by {}", one_line(by)),
         RunEvent::PhaseSkipped { phase, .. } => format!("phase {} is not run", one_line(phase)),
         RunEvent::RunPaused { .. } => "paused".to_owned(),
         RunEvent::RunCancelled { .. } => "cancelled".to_owned(),

@@ -151,7 +151,9 @@ pub enum Resolved {
 pub enum Refusal {
     #[error("checkpoint `{id}` is already {status}{}", by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
     Decided { id: CheckpointId, status: CheckpointStatus, by: Option<String> },
-    #[error("checkpoint `{id}` is approved or rejected; there is nothing to change in what it asks")]
+    #[error(
+        "checkpoint `{id}` asks whether its run goes on: approve or reject it, there is nothing to change"
+    )]
     NothingToChange { id: CheckpointId },
     #[error("checkpoint `{id}` holds {actual}, the verdict is about {judged}")]
     Stale { id: CheckpointId, actual: Digest, judged: Digest },

@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         let goes_on = matches!(view.run.state.status, RunStatus::Running | RunStatus::Created);
         // Whoever read it had enough.
         if gone.is_err() || !args.follow || !goes_on {
-            return Ok(Output::text(""));
+            return Ok(Output::text(if shown.open_line { "\n" } else { "" }));
         }
         session.wait(async { tokio::time::sleep(LOOK_EVERY).await });
     }
@@ -58,6 +58,8 @@ struct Shown {
     attempt: Option<String>,
     offsets: [u64; 2],
     finished: usize,
+    /// Whether the last line that was printed has no end.
+    open_line: bool,
 }
 
 impl Shown {
@@ -105,13 +107,15 @@ impl Shown {
             self.attempt = Some(base.to_owned());
             self.offsets = [0; 2];
             let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
-            writeln!(out, "── {}{again}", one_line(task))?;
+            let end = if std::mem::take(&mut self.open_line) { "\n" } else { "" };
+            writeln!(out, "{end}── {}{again}", one_line(task))?;
         }
         let files = session.engine.output_files(&view.run.id, base);
         for (offset, path) in self.offsets.iter_mut().zip([&files.stdout, &files.stderr]) {
             let new = after(path, offset);
             // What a step wrote must not command the terminal of whoever looks.
             write!(out, "{}", harmless(&String::from_utf8_lossy(&new)))?;
+            self.open_line = new.last().map_or(self.open_line, |last| *last != b'\n');
         }
         Ok(())
     }

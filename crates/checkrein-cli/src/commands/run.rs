@@ -57,6 +57,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let (plan, odd) = Plan::resolve(&chain)?;
     odd.iter().for_each(warn);
     let plan = with_agent(plan, &settings)?;
+    no_written_secrets(&plan, &settings, &values)?;
     for phase in &args.phases {
         let names = || plan.phases.iter().map(|phase| phase.name.as_str());
         if !names().any(|name| name == phase) {
@@ -101,6 +102,21 @@ fn with_agent(plan: Plan, settings: &Settings) -> Result<Plan, CliError> {
             .hint("name its command as `agent:` in the workflow or in checkrein.yaml, such as `agent: claude -p`"));
     }
     Ok(Plan { agent, ..plan })
+}
+
+/// A run keeps its definition, so what is secret must not be written in it.
+fn no_written_secrets(plan: &Plan, settings: &Settings, values: &Context) -> Result<(), CliError> {
+    let tasks = || plan.phases.iter().flat_map(|phase| &phase.tasks);
+    for secret in plan.secrets.iter().chain(settings.secrets()) {
+        let place = match tasks().find(|task| task.env.contains_key(secret)) {
+            Some(task) => format!("`env` of `{}`", task.id),
+            None if values.contains_key(secret) => "`--set`".to_owned(),
+            None => continue,
+        };
+        return Err(CliError::usage(format!("`{secret}` is a secret, and its value stands in {place}"))
+            .hint(format!("set {secret} in the environment instead; steps find it there")));
+    }
+    Ok(())
 }
 
 impl Args {

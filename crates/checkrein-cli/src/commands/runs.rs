@@ -3,8 +3,8 @@ use checkrein_store::{RunFilter, StoredRun};
 use serde_json::json;
 
 use super::checkpoint::shape::age;
-use crate::error::CliError;
-use crate::output::{Output, Table, one_line};
+use crate::error::{CliError, note};
+use crate::output::{Output, Table, findings, one_line};
 use crate::session::StorePlace;
 
 #[derive(Debug, clap::Args)]
@@ -52,16 +52,23 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         let (run, state) = (&stored.run, &stored.run.state);
         let found = match (state.tally.warnings, state.tally.errors) {
             (0, 0) => "-".to_owned(),
-            (warnings, errors) => format!("{warnings} warnings, {errors} errors"),
+            (warnings, errors) => findings(warnings, errors),
         };
         table.row(vec![
             run.id.to_string(),
-            state.status.to_string(),
+            if session.engine.is_left(run) {
+                format!("{}, left", state.status)
+            } else {
+                state.status.to_string()
+            },
             age(state.created_at),
             one_line(&run.workflow),
             one_line(run.target.as_deref().unwrap_or("-")),
             found,
         ]);
+    }
+    if page.items.iter().any(|stored| session.engine.is_left(&stored.run)) {
+        note("nobody drives what was left; `checkrein resume RUN` goes on");
     }
     let more = if page.next.is_some() { "\n… and more; `--limit` shows them\n" } else { "" };
     Ok(Output::text(format!("{}{more}", table.render())))

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::error::CliError;
-use crate::output::{Output, harmless, one_line};
+use crate::output::{Output, findings, harmless, one_line};
 use crate::session::StorePlace;
 
 #[derive(Debug, clap::Args)]
@@ -104,7 +104,7 @@ fn text(view: &RunView, now: Timestamp) -> String {
     }
     line("created", &state.created_at.to_string());
     line("duration", &duration_words(report.duration_ms));
-    line("found", &format!("{} warnings, {} errors", state.tally.warnings, state.tally.errors));
+    line("found", &findings(state.tally.warnings, state.tally.errors));
     if let Some((under_way, task)) = view.run.task_under_way() {
         line("now", &format!("{} (attempt {})", one_line(&task.id), under_way.attempt));
     }
@@ -116,7 +116,8 @@ fn text(view: &RunView, now: Timestamp) -> String {
     for (seq, at, event) in &view.history {
         let value = serde_json::to_value(event).unwrap_or_default();
         let word = value.get("event").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
-        let _ = writeln!(out, "{seq:>5}  {}  {word:<20}{}", at.strftime("%H:%M:%S"), one_line(&about(event)));
+        let line = format!("{seq:>5}  {}  {word:<20}{}", at.strftime("%H:%M:%S"), one_line(&about(event)));
+        let _ = writeln!(out, "{}", line.trim_end());
     }
     out
 }
@@ -133,13 +134,9 @@ fn about(event: &RunEvent) -> String {
         RunEvent::AttemptStarted { task, attempt, .. } => format!("{task} attempt {attempt}"),
         RunEvent::AttemptFinished(attempt) => {
             let response = &attempt.response;
-            let (warnings, errors) = (response.warnings.len(), response.errors.len());
+            let found = findings(response.warnings.len() as u64, response.errors.len() as u64);
             let message = response.message.as_deref().unwrap_or("");
-            format!(
-                "{} {}, {warnings} warnings, {errors} errors {message}",
-                attempt.task,
-                word(&response.status)
-            )
+            format!("{} {}, {found} {message}", attempt.task, word(&response.status))
         }
         RunEvent::AttemptInterrupted { task, why, .. } => format!("{task}: {}", word(why)),
         RunEvent::Decided(decided) => {
@@ -147,7 +144,7 @@ fn about(event: &RunEvent) -> String {
                 decided.because.iter().map(|(rule, text)| format!("{rule}: {text}")).collect();
             format!("{}: {}", decided.outcome, because.join("; "))
         }
-        RunEvent::CheckedIn { warnings, errors, .. } => format!("{warnings} warnings, {errors} errors"),
+        RunEvent::CheckedIn { warnings, errors, .. } => findings(*warnings, *errors),
         RunEvent::RunHeld { reason, .. } => reason.clone(),
         RunEvent::HoldReleased { by, .. } => format!("approved by {by}"),
         RunEvent::HoldRejected { by, reason, .. } => {

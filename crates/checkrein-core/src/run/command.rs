@@ -81,6 +81,22 @@ impl Command {
     }
 }
 
+impl CommandKind {
+    /// What a run has had done to it.
+    pub const fn done(self) -> &'static str {
+        match self {
+            CommandKind::Start => "started",
+            CommandKind::Finish => "finished",
+            CommandKind::Lose => "lost",
+            CommandKind::Answer => "answered",
+            CommandKind::Pause => "paused",
+            CommandKind::Resume => "resumed",
+            CommandKind::Cancel => "cancelled",
+            CommandKind::Remedy => "mended",
+        }
+    }
+}
+
 impl fmt::Display for CommandKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

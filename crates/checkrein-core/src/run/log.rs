@@ -72,7 +72,7 @@ pub struct WorkflowExecution {
     pub completed_at: Timestamp,
     pub duration_ms: u64,
     pub final_status: RunStatus,
-    /// Why it failed.
+    /// Why it failed, was paused or cancelled.
     pub reason: Option<String>,
     pub phases_summary: IndexMap<String, PhaseSummary>,
     pub totals: Totals,
@@ -216,7 +216,7 @@ fn execution<'e>(
         completed_at: at,
         duration_ms: report.duration_ms,
         final_status: report.status,
-        reason: report.stopped.as_ref().map(|stopped| stopped.reason.clone()),
+        reason: report.reason.clone(),
         phases_summary: report.phases.iter().map(|row| (row.name.clone(), summary(row))).collect(),
         totals,
         limits_reached: report.limits_reached,

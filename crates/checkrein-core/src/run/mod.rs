@@ -230,7 +230,7 @@ pub enum Effect {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("run `{id}` is {status}: it cannot {command}")]
+    #[error("run `{id}` is {status}: it cannot be {}", command.done())]
     NotNow { id: RunId, status: RunStatus, command: CommandKind },
     #[error("run `{id}` has no attempt {start} under way")]
     StaleAttempt { id: RunId, start: u64 },

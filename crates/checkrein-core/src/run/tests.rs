@@ -360,7 +360,10 @@ fn stale_commands_change_nothing() {
         assert_eq!(*run, before);
         refusal
     };
-    assert_eq!(refused(&mut run, Command::Resume { by: "a".into() }), "run `r` is created: it cannot resume");
+    assert_eq!(
+        refused(&mut run, Command::Resume { by: "a".into() }),
+        "run `r` is created: it cannot be resumed"
+    );
     run.apply(Command::Start, Timestamp::UNIX_EPOCH).unwrap();
     let done = finished(&run, &[json!({})]);
     assert_eq!(refused(&mut run, Command::Lose { start: 7 }), "run `r` has no attempt 7 under way");
@@ -368,7 +371,7 @@ fn stale_commands_change_nothing() {
     let silent = Command::Finish(Finished { responses: Vec::new(), ..silent });
     assert_eq!(refused(&mut run, silent), "an attempt ends with at least one response");
     run.apply(done.clone(), Timestamp::UNIX_EPOCH).unwrap();
-    assert_eq!(refused(&mut run, done), "run `r` is held: it cannot finish");
+    assert_eq!(refused(&mut run, done), "run `r` is held: it cannot be finished");
     assert_eq!(
         refused(&mut run, answer(2, Verdict::Approve)),
         "run `r` does not wait for an answer to its question 2"
@@ -381,6 +384,6 @@ fn stale_commands_change_nothing() {
     assert_eq!(run.state.status, RunStatus::Completed);
     assert_eq!(
         refused(&mut run, Command::Resume { by: "a".into() }),
-        "run `r` is completed: it cannot resume"
+        "run `r` is completed: it cannot be resumed"
     );
 }

@@ -209,6 +209,13 @@ impl Driver<'_> {
         &self.view.run.id
     }
 
+    /// Tells what happened before it was taken up.
+    pub fn retell(&self, watch: &mut dyn Watch) {
+        for (seq, at, event) in &self.view.history {
+            watch.event(&self.view.run, *seq, *at, event);
+        }
+    }
+
     /// Goes on with a run that was paused or failed; one that is over refuses (W18).
     pub async fn resume(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
         match self.view.run.state.status {

@@ -163,6 +163,11 @@ impl Engine {
         Ok(checkpoint.resolved_at.is_some() || self.is_overdue(&row.definition, &checkpoint).await?)
     }
 
+    /// Whether it is under way, and nobody drives it.
+    pub fn is_left(&self, run: &RunRow) -> bool {
+        run.state.status == RunStatus::Running && place::Place::of(&self.store, &run.id).is_free()
+    }
+
     /// The run a person means: by its id, or by a beginning or end of it that no other has.
     pub(crate) async fn named_run(&self, text: &str) -> Result<RunId, EngineError> {
         if self.store.run_version(text).await? > Version(0) {

@@ -6,7 +6,7 @@ use checkrein_core::finding::Finding;
 
 use crate::error::{CliError, warn};
 use crate::files;
-use crate::output::{HEADING, Output, one_line};
+use crate::output::{HEADING, Output, findings, one_line};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -64,7 +64,6 @@ fn render(answer: &Answer, kind: StepOrHook) -> String {
     list(&mut out, "tolerated warning", &answer.collected.warnings);
     list(&mut out, "tolerated error", &answer.collected.errors);
     let totals = &answer.totals;
-    let _ =
-        writeln!(out, "  after this {who}: {} warnings, {} errors in all", totals.warnings, totals.errors);
+    let _ = writeln!(out, "  after this {who}: {} in all", findings(totals.warnings, totals.errors));
     out
 }

@@ -1,6 +1,5 @@
-use super::count;
 use crate::error::{CliError, Exit, note};
-use crate::output::{Output, one_line};
+use crate::output::{Output, count, one_line};
 use crate::session::StorePlace;
 
 #[derive(Debug, clap::Args)]
@@ -21,16 +20,17 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if args.json {
         let answer = serde_json::json!({
             "sound": sound, "checkpoints": checked.checkpoints, "events": checked.events,
-            "contents": checked.contents, "problems_total": checked.problems_total, "problems": checked.problems,
+            "contents": checked.contents, "runs": checked.runs, "problems_total": checked.problems_total, "problems": checked.problems,
         });
         return Ok(Output::json(&answer)?.exit(exit));
     }
     if sound {
         return Ok(Output::text(format!(
-            "sound: {}, {}, {}\n",
+            "sound: {}, {}, {}, {}\n",
             count(checked.checkpoints, "checkpoint"),
             count(checked.events, "event"),
             count(checked.contents, "content"),
+            count(checked.runs, "run"),
         )));
     }
     let mut text: String =

@@ -2,10 +2,9 @@ use std::fs::File;
 use std::io::{BufReader, Seek};
 use std::path::PathBuf;
 
-use super::count;
 use crate::error::CliError;
 use crate::files::shown;
-use crate::output::Output;
+use crate::output::{Output, count};
 use crate::session::{StorePlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]

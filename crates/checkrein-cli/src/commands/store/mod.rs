@@ -63,8 +63,3 @@ fn size(bytes: u64) -> String {
         _ => format!("{} MiB", bytes >> 20),
     }
 }
-
-/// `1 checkpoint`, `2 checkpoints`.
-fn count(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
-}

@@ -1,9 +1,8 @@
 use std::path::PathBuf;
 
-use super::count;
 use crate::error::CliError;
 use crate::files::shown;
-use crate::output::Output;
+use crate::output::{Output, count};
 use crate::session::{StorePlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]

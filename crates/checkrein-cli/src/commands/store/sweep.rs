@@ -1,9 +1,9 @@
 use checkrein_core::config::{Keep, Kept};
 use checkrein_engine::{Sweep, SweptRuns};
 
-use super::{count, size};
+use super::size;
 use crate::error::{CliError, note};
-use crate::output::Output;
+use crate::output::{Output, count};
 use crate::session::{StorePlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]

@@ -174,6 +174,7 @@ fn events_for_programs_are_one_object_per_line() {
     assert_eq!(
         words,
         [
+            "run_created",
             "run_started",
             "phase_started",
             "attempt_started",

@@ -54,15 +54,36 @@ fn the_longer_of_two_secrets_leaves_no_end_behind() {
 }
 
 #[test]
-fn a_secret_of_a_step_is_hidden_too_and_what_sent_the_run_back() {
+fn a_secret_is_hidden_in_what_sent_the_run_back() {
     let place = scene(
         "secrets: [KEY]
 phases:
   build: {steps: [{id: make, run: 'echo \"$CHECKREIN_FAILURE\" >> failures'}]}
-  evaluate: {max_retries: 1, steps: [{id: test, env: {KEY: sesame-open}, run: 'echo bad $KEY >&2; exit 1'}]}",
-    );
+  evaluate: {max_retries: 1, steps: [{id: test, run: 'echo bad $KEY >&2; exit 1'}]}",
+    )
+    .env("KEY", "sesame-open");
     let (run, _) = start(&place, &["--yes"]);
     expect(&run, 4);
     assert!(!run.seen().contains("sesame-open"), "{}", run.seen());
     assert!(place.read("failures").contains("bad ***"), "{}", place.read("failures"));
+}
+
+/// A run keeps its definition, so a secret must not stand in it.
+#[test]
+fn a_secret_that_is_written_down_is_refused() {
+    let written =
+        scene("secrets: [KEY]\nphases: {a: {steps: [{id: x, env: {KEY: sesame-open}, run: 'true'}]}}");
+    let given = scene("secrets: [KEY]\nphases: {a: {steps: [{id: x, run: 'true'}]}}");
+    for (place, arguments) in
+        [(&written, &["run", "flow.yaml"][..]), (&given, &["run", "flow.yaml", "--set", "KEY=sesame-open"])]
+    {
+        let refused = place.run(arguments);
+        expect(&refused, 2);
+        assert!(
+            refused.stderr.contains("`KEY` is a secret") && !refused.seen().contains("sesame-open"),
+            "{}",
+            refused.seen()
+        );
+        assert_eq!(place.run(&["runs", "--json"]).json()["items"].as_array().unwrap().len(), 0);
+    }
 }

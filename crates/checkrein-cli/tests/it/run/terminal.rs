@@ -124,7 +124,7 @@ fn ctrl_c_during_a_step_pauses_and_leaves_no_orphan() {
 fn the_live_view_shows_phases_steps_and_what_was_found() {
     let place = scene(&steps(&[("a", "sh found warnings low"), ("b", "sleep 0.4")]));
     let mut terminal = at_a_terminal(&place, &["run", "flow.yaml"]);
-    terminal.until("phase build").until("build:a").until("build:b · 1 warnings, 0 errors so far");
+    terminal.until("phase build").until("build:a").until("build:b · 1 warning, 0 errors so far");
     terminal.until(QUESTION).until("> ").press("1\n");
     let (seen, code) = terminal.end();
     assert_eq!(code, 0, "{seen}");
