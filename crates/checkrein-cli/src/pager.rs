@@ -3,6 +3,8 @@
 use std::io::{IsTerminal, Write};
 use std::process::{Command, Stdio};
 
+use checkrein_core::config::env;
+
 /// Whether a pager has shown it. On no terminal, where it fits, or where there is no pager, none has.
 pub fn show(text: &str) -> bool {
     let stdout = std::io::stdout();
@@ -15,7 +17,7 @@ pub fn show(text: &str) -> bool {
         return false;
     }
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let pager = set("CHECKREIN_PAGER").or_else(|| set("PAGER")).unwrap_or_else(|| "less -FRX".to_owned());
+    let pager = set(env::PAGER).or_else(|| set("PAGER")).unwrap_or_else(|| "less -FRX".to_owned());
     if pager.trim() == "cat" {
         return false;
     }

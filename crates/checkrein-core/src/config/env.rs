@@ -28,6 +28,9 @@ pub const STORE: &str = "CHECKREIN_STORE";
 /// A token that says who acts.
 pub const TOKEN: &str = "CHECKREIN_TOKEN";
 
+/// Shows long text on a terminal, instead of `PAGER`.
+pub const PAGER: &str = "CHECKREIN_PAGER";
+
 /// Name, meaning: what `checkrein config env` and the docs list.
 pub const SETTINGS: &[(&str, &str)] = &[
     (WORKFLOW_AUTONOMY, "policy of every workflow: a level, or a block as JSON"),
@@ -38,6 +41,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     (CONFIG, "the user's checkrein.yaml"),
     (STORE, "the store: a file or a directory"),
     (TOKEN, "a token that says who acts, made by `checkrein token create`"),
+    (PAGER, "the program that shows long reports on a terminal, instead of PAGER"),
     (FLAME_AUTONOMY_LEVEL, "frames: manual, suggest or auto"),
     (FLAME_PUSH_THRESHOLD, "frames: confidence from which a push is recommended, 0 to 100"),
     (FLAME_POP_THRESHOLD, "frames: confidence from which a pop is recommended, 0 to 100"),
