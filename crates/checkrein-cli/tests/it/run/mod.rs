@@ -17,6 +17,7 @@ mod requirements;
 mod resume;
 mod secrets;
 mod step;
+mod sweep;
 mod terminal;
 mod tolerance;
 mod worker;
