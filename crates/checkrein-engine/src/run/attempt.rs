@@ -20,6 +20,7 @@ use super::place::Place;
 use crate::EngineError;
 use crate::process::{
     Attempt, Ended, Exit, ProcessError, Stdin, Supervisor, Why, last_line, last_object, this_program,
+    wait_for_lock,
 };
 
 /// Between being told to end and being killed.
@@ -157,7 +158,10 @@ impl Performer {
 /// Starts a supervisor; one that was killed before it could say a word is started again.
 async fn watch_over(lock: &Path) -> Result<Supervisor, ProcessError> {
     match Supervisor::start(&this_program(), lock).await {
-        Err(ProcessError::NotStarted { .. }) => Supervisor::start(&this_program(), lock).await,
+        Err(ProcessError::NotStarted { .. }) => {
+            drop(wait_for_lock(lock, GRACE)?);
+            Supervisor::start(&this_program(), lock).await
+        }
         started => started,
     }
 }
@@ -351,7 +355,14 @@ fn secrets(run: &Run, settings: &Settings, filled: &FilledTask) -> Vec<String> {
             settings.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
         })
     };
-    let mut secrets: Vec<String> = named.filter_map(value).filter(|value| !value.is_empty()).collect();
+    // In JSON a quote or a line end looks different, and shows the secret as well.
+    let written = |value: String| {
+        let json = serde_json::to_string(&value).unwrap_or_default();
+        let inner = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or_default();
+        [inner.to_owned(), value]
+    };
+    let mut secrets: Vec<String> = named.filter_map(value).flat_map(written).collect();
+    secrets.retain(|secret| !secret.is_empty());
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
 }

@@ -387,7 +387,12 @@ impl Driver<'_> {
                 Some(Command::Pause { by: self.by.name.clone() })
             }
             (_, Performed::Finished(finished)) => Some(Command::Finish(*finished)),
-            (_, Performed::Lost) => Some(Command::Lose { start: self.view.run.state.starts }),
+            (_, Performed::Lost) => {
+                let start = self.view.run.state.starts;
+                // A process that was killed is silent before it has let go of its lock.
+                self.clear_away(start)?;
+                Some(Command::Lose { start })
+            }
         })
     }
 

@@ -68,3 +68,16 @@ fn a_step_gets_no_token_and_is_told_what_it_is() {
         "{env}"
     );
 }
+
+#[test]
+fn a_run_inside_a_step_is_held_by_its_gates_like_any_other() {
+    let inner = "checkrein run inner.yaml > out 2>&1; echo $? > code";
+    let place = scene(&steps(&[("a", inner)])).file(
+        "inner.yaml",
+        "phases: {build: {steps: [{id: b, run: touch built}]}, release: {require_approval: true, steps: [{id: c, run: touch shipped}]}}",
+    );
+    let (_, outer) = ran(&place, &[], 0);
+    assert_eq!(place.read("code"), "3\n", "{}", place.read("out"));
+    assert!(place.path().join("built").exists() && !place.path().join("shipped").exists());
+    assert_eq!(status(&place, &outer), "completed");
+}

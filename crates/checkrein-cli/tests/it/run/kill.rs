@@ -121,7 +121,9 @@ fn one_run(dice: &mut Dice, told: &mut Told, check_ins: &str, (expected, order):
         let (ended, hits) = one_life(engine, dice);
         kills += hits;
         if let Some(ended) = ended {
-            expect(&ended, 0);
+            // Killed after its end was recorded and before it could say so, it is over all the same.
+            let over = ended.code == 6 && ended.stderr.contains("is completed_with_warnings");
+            assert!(ended.code == 0 || over, "{}", ended.seen());
             break;
         }
         id = id.or_else(|| only_run(&place));

@@ -87,3 +87,16 @@ fn a_secret_that_is_written_down_is_refused() {
         assert_eq!(place.run(&["runs", "--json"]).json()["items"].as_array().unwrap().len(), 0);
     }
 }
+
+#[test]
+fn a_secret_is_found_in_json_too() {
+    let said = r#"{"message":"the key is q\"uo\\te\nd"}"#;
+    for command in ["", " > $CHECKREIN_RESPONSE"].map(|to| format!("printf '%s\\n' '{said}'{to}")) {
+        let flow = format!("secrets: [KEY]\n{}", super::steps(&[("a", &command)]));
+        let place = scene(&flow).env("KEY", "q\"uo\\te\nd");
+        let (run, id) = start(&place, &[]);
+        expect(&run, 0);
+        assert_eq!(super::logged(&place, &id)[0]["message"], "the key is ***", "{command}");
+        assert!(!place.run(&["log", &id]).stdout.contains("uo"), "{command}");
+    }
+}
