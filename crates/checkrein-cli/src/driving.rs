@@ -68,7 +68,8 @@ impl Driving {
                     }
                     // What is chosen from is shown first.
                     output.show()?;
-                    remedies::offer(&mut driver, report, &stop, &mut progress).await?;
+                    remedies::offer(&mut driver, report, !self.shape.lists_remedies(), &stop, &mut progress)
+                        .await?;
                     return Ok(Output::text("").exit(exit(&driver.view().run, &driver.view().history)));
                 }
                 Rest::Held { checkpoint } => {
@@ -127,7 +128,7 @@ impl Driving {
                     say(&details(&asked));
                     let since = driver.since_check_in();
                     if !since.remedies.is_empty() {
-                        remedies::offer(driver, since, stop, progress).await?;
+                        remedies::offer(driver, since, true, stop, progress).await?;
                     }
                 }
                 Chosen::Option(_) => {
@@ -145,7 +146,8 @@ impl Driving {
              `checkrein approve {checkpoint}` and `checkrein resume {id}` go on, `checkrein reject {checkpoint} -m WHY` stops it",
             one_line(&question.unwrap_or_default()),
         ));
-        Ok(self.report(view, session)?.exit(Exit::Held))
+        // Whoever left the question does not want to leave a pager as well.
+        Ok(self.report(view, session)?.at_once().exit(Exit::Held))
     }
 
     fn ended(&self, view: &RunView, session: &Session) -> Result<Output, CliError> {

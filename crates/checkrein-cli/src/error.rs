@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use checkrein_core::checkpoint::Refusal;
-use checkrein_core::document::{Problem, Problems};
+use checkrein_core::document::{Gravity, Problem, Problems};
 use checkrein_core::run::{CommandKind, Refusal as RunRefusal};
 use checkrein_engine::EngineError;
 use checkrein_store::{StoreError, TransferError};
@@ -98,8 +98,14 @@ impl CliError {
             }
             Body::Problems(problems) => {
                 let shown = problems.iter().take(PROBLEMS_SHOWN_MAX);
-                let mut text: String =
-                    shown.map(|problem| label("error", AnsiColor::Red, &problem.to_string())).collect();
+                let mut text: String = shown
+                    .map(|problem| match problem.gravity {
+                        Gravity::Error => label("error", AnsiColor::Red, &problem.to_string()),
+                        Gravity::Warning | Gravity::Notice => {
+                            label("warning", AnsiColor::Yellow, &problem.to_string())
+                        }
+                    })
+                    .collect();
                 if let Some(more) =
                     problems.iter().count().checked_sub(PROBLEMS_SHOWN_MAX).filter(|more| *more > 0)
                 {
@@ -127,7 +133,7 @@ impl From<EngineError> for CliError {
             | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. })
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. }) => Exit::Conflict,
-            EngineError::Refused(Refusal::NothingToChange { .. })
+            EngineError::Refused(Refusal::NothingToChange { .. } | Refusal::BelongsToRun { .. })
             | EngineError::BadId(_)
             | EngineError::ReservedId(_)
             | EngineError::Empty(_)
@@ -156,6 +162,9 @@ impl From<EngineError> for CliError {
             }
             EngineError::OtherContent(_) => {
                 Some("an id stands for one content; take another id for this one")
+            }
+            EngineError::Refused(Refusal::BelongsToRun { .. }) => {
+                Some("`checkrein cancel RUN` takes it back")
             }
             EngineError::Refused(Refusal::Stale { .. }) => {
                 Some("look at it again with `checkrein checkpoint show ID`")

@@ -40,6 +40,11 @@ impl Output {
         Output { long: true, ..Output::text(text) }
     }
 
+    /// Without a pager, however long it is.
+    pub fn at_once(self) -> Output {
+        Output { long: false, ..self }
+    }
+
     /// Writes it to a file as a whole, and says so.
     pub fn write_to(self, path: &std::path::Path) -> Result<Output, CliError> {
         let shown = crate::files::shown(path);

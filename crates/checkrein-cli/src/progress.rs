@@ -58,7 +58,9 @@ impl Progress {
     /// Takes it up again.
     pub fn go_on(&mut self) {
         if let Progress::Live(live) = self {
+            let elapsed = live.bar.elapsed();
             live.bar.reset();
+            live.bar = live.bar.clone().with_elapsed(elapsed);
             live.bar.enable_steady_tick(Duration::from_millis(120));
         }
     }

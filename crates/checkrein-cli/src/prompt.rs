@@ -23,7 +23,8 @@ pub async fn choose(question: &str, options: &[&str], stop: &watch::Receiver<boo
         let answer = answer.trim().to_lowercase();
         let chosen = options.iter().zip(1_usize..).find(|(option, number)| {
             let option = option.to_lowercase();
-            answer == number.to_string() || (!answer.is_empty() && option.starts_with(&answer))
+            let yes = *number == 1 && matches!(answer.as_str(), "y" | "yes");
+            yes || answer == number.to_string() || (!answer.is_empty() && option.starts_with(&answer))
         });
         match chosen {
             Some((_, number)) => return Chosen::Option(number),

@@ -20,12 +20,17 @@ const OUTPUT_LINES_MAX: usize = 20;
 pub async fn offer(
     driver: &mut Driver<'_>,
     report: Report,
+    list_first: bool,
     stop: &watch::Receiver<bool>,
     progress: &mut Progress,
 ) -> Result<(), CliError> {
     let mut remedies = report.remedies.clone();
     let skip = report.skip_remaining().unwrap_or_else(|| "Skip remaining".to_owned());
     let last = remedies.len() + 1;
+    // A report that was just shown lists them already, if it has the last choice too.
+    if list_first || report.skip_remaining().is_none() {
+        say(&list(&remedies, &skip));
+    }
     while remedies.iter().any(|remedy| !settled(remedy)) {
         let question = format!("\nEnter choice (1-{last}) or 'done' to finish: ");
         let Some(answer) = line(&question, stop).await else { break };

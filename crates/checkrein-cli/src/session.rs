@@ -177,7 +177,9 @@ pub fn outside_attempt(what: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Checkrein tells every attempt what it is; a process that was told is inside one.
+/// Checkrein tells every attempt what it is; a process that was told is inside one, and so is one that
+/// forgot it and still has a supervisor above it.
 pub fn inside_attempt() -> bool {
     env::FOR_AGENTS.iter().any(|name| std::env::var_os(name).is_some())
+        || checkrein_engine::process::is_supervised()
 }

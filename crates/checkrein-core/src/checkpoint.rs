@@ -155,6 +155,8 @@ pub enum Refusal {
         "checkpoint `{id}` asks whether its run goes on: approve or reject it, there is nothing to change"
     )]
     NothingToChange { id: CheckpointId },
+    #[error("checkpoint `{id}` belongs to run `{run}` and is withdrawn with it alone")]
+    BelongsToRun { id: CheckpointId, run: String },
     #[error("checkpoint `{id}` holds {actual}, the verdict is about {judged}")]
     Stale { id: CheckpointId, actual: Digest, judged: Digest },
 }

@@ -33,6 +33,8 @@ pub enum StoreError {
         "the disk reported a write error ({reason}); the store stopped. What was acknowledged is safe, this may not be"
     )]
     WriteFailed { reason: String },
+    #[error("the store `{}` was removed or replaced while it was open; what happened since then is lost", path.display())]
+    Gone { path: PathBuf },
     #[error("the store is closed")]
     Closed,
     #[error("the store failed: {reason}")]
@@ -60,6 +62,9 @@ impl StoreError {
                 Some("check who may write to the file and its directory")
             }
             StoreError::Busy => Some("look for a process that holds the store, and do it again"),
+            StoreError::Gone { .. } => Some(
+                "look for what removed it, such as `git clean -x` in a step; `--store FILE` puts it elsewhere",
+            ),
             StoreError::WriteFailed { .. } => Some("check the disk, then start again"),
             StoreError::Closed | StoreError::Other { .. } => None,
         }

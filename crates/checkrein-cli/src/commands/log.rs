@@ -31,7 +31,7 @@ pub struct Args {
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
+    let session = args.store.open_to_read()?;
     let who = session.principal()?;
     let mut shown = Shown::default();
     loop {

@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if args.fix {
         return args.fix();
     }
-    let session = args.store.open()?;
+    let session = args.store.open_to_read()?;
     let kind = if args.json { Kind::Json } else { args.kind };
     let output = match (&args.run, args.since) {
         (Some(run), _) => args.one(&session, run, kind)?,
@@ -141,13 +141,18 @@ impl Args {
             if report.remedies.is_empty() {
                 return Ok(Output::text("There is nothing to fix.\n"));
             }
-            remedies::offer(&mut driver, report, &stop, &mut progress).await?;
+            remedies::offer(&mut driver, report, !self.shape.lists_remedies(), &stop, &mut progress).await?;
             Ok(Output::text(""))
         })
     }
 }
 
 impl Shape {
+    /// Whether a report of this shape ends with what can be chosen.
+    pub fn lists_remedies(&self) -> bool {
+        Format::parse(&self.format) != Format::Minimal && self.page.is_none() && self.per_page.is_none()
+    }
+
     pub fn output(&self, report: &Report) -> Result<Output, CliError> {
         self.paged(report.text(Format::parse(&self.format), style()))
     }

@@ -13,6 +13,9 @@ use crate::output::Output;
 use crate::session::StorePlace;
 use crate::{files, workflow};
 
+/// A shorter one would make a riddle of every text.
+const SECRET_BYTES_MIN: usize = 4;
+
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The workflow file: YAML, JSON or TOML
@@ -58,6 +61,14 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     odd.iter().for_each(warn);
     let plan = with_agent(plan, &settings)?;
     no_written_secrets(&plan, &settings, &values)?;
+    for secret in plan.secrets.iter().chain(settings.secrets()) {
+        let value = settings.environment.iter().find(|(name, _)| name == secret).map(|(_, value)| value);
+        if value.is_some_and(|value| (1..SECRET_BYTES_MIN).contains(&value.len())) {
+            warn(format_args!(
+                "the value of `{secret}` is too short to be masked; a secret has at least {SECRET_BYTES_MIN} characters"
+            ));
+        }
+    }
     for phase in &args.phases {
         let names = || plan.phases.iter().map(|phase| phase.name.as_str());
         if !names().any(|name| name == phase) {

@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
+    let session = args.store.open_to_read()?;
     let who = session.principal()?;
     let view = session.wait(session.engine.run(&who, &args.run))?;
     let now = session.engine.now();

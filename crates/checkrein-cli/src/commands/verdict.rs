@@ -47,7 +47,10 @@ pub fn give(target: &Target, verdict: Verdict, reason: Option<String>) -> Result
         }
     }
     for (run, status) in decided.iter().filter_map(|c| Some((c.run.as_deref()?, c.status))) {
-        let then = if status == CheckpointStatus::Approved { "goes on" } else { "asks again" };
+        let then = match status {
+            CheckpointStatus::Approved => "goes on",
+            _ => "pauses the run; once more, and it asks again",
+        };
         note(format_args!("`checkrein resume {run}` {then}"));
     }
     let output = if target.json {

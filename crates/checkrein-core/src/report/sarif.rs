@@ -146,7 +146,8 @@ fn fingerprint(noted: &Noted) -> String {
 
 fn invocation(report: &Report) -> Value {
     let done = matches!(report.status, RunStatus::Completed | RunStatus::CompletedWithWarnings);
-    let level = if done { "note" } else { "error" };
+    // A question, or a person who stopped it, is no error of the run.
+    let level = if report.status == RunStatus::Failed { "error" } else { "note" };
     let mut told: Vec<Value> = Vec::new();
     told.extend(
         report.reason.iter().map(|reason| json!({"level": level, "message": {"text": safe(reason, true)}})),

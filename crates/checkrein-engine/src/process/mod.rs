@@ -4,6 +4,7 @@
 //! long as it takes to end what runs. So nothing of an attempt survives its engine, however that died,
 //! and whoever resumes the run knows by a lock when the last of it is gone.
 
+mod ancestors;
 mod attempt;
 mod capture;
 mod client;
@@ -21,11 +22,12 @@ mod supervisor;
 
 use std::path::PathBuf;
 
+pub use ancestors::is_supervised;
 pub use attempt::{Attempt, Captured, Ended, Exit, Stdin, Why};
 pub use client::{Supervisor, this_program};
 pub use leftovers::end_leftovers;
 pub use lock::{Lock, wait_for_lock};
-pub use output::{last_line, last_object};
+pub use output::{ends_in_a_long_object, last_line, last_object};
 pub use supervisor::supervise;
 
 /// The first argument that makes the program a supervisor; the lock file is the second.

@@ -25,6 +25,23 @@ pub fn last_line(path: &Path) -> Option<String> {
     None
 }
 
+/// Whether the last line that is not blank ends like an object, but is too long for all of it to be here.
+pub fn ends_in_a_long_object(path: &Path, truncated: bool) -> bool {
+    let read = || -> Option<Vec<u8>> {
+        let mut file = File::open(path).ok()?;
+        let from = file.metadata().ok()?.len().saturating_sub(TAIL_BYTES);
+        file.seek(SeekFrom::Start(from)).ok()?;
+        let mut tail = Vec::new();
+        file.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
+        Some(tail)
+    };
+    let tail = read().unwrap_or_default();
+    let text = tail.trim_ascii_end();
+    let line = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let cut = truncated || line.len() == text.len() && tail.len() as u64 == TAIL_BYTES;
+    cut && line.ends_with(b"}") && serde_json::from_slice::<serde_json::Value>(line).is_err()
+}
+
 /// The last line that is not blank, if it is a JSON object.
 pub fn last_object(path: &Path) -> Option<String> {
     let line = last_line(path)?;

@@ -19,8 +19,8 @@ use uuid::Uuid;
 use super::place::Place;
 use crate::EngineError;
 use crate::process::{
-    Attempt, Ended, Exit, ProcessError, Stdin, Supervisor, Why, last_line, last_object, this_program,
-    wait_for_lock,
+    Attempt, Ended, Exit, ProcessError, Stdin, Supervisor, Why, ends_in_a_long_object, last_line,
+    last_object, this_program, wait_for_lock,
 };
 
 /// Between being told to end and being killed.
@@ -194,6 +194,7 @@ fn prepare(
         .map_err(|unfilled| Unprepared::Failed(format!("{} ({})", unfilled.message, unfilled.hint)))?;
     let root = Path::new(&run.definition.directory);
     let base = output_name(under_way.start, &task.id);
+    place.make_again();
     let response = place.file(&base, "response.json");
     // What a lost attempt wrote is not this one's answer.
     let _ = std::fs::remove_file(&response);
@@ -380,7 +381,7 @@ fn responses(prepared: &Prepared, task: &Task, ended: &Ended, settings: &Setting
         Why::IdleTimeout => return timed_out("it was silent for", task.idle_timeout),
         Why::Exited | Why::Stopped => {}
     }
-    let mut responses = match returned(prepared) {
+    let mut responses = match returned(prepared, ended.stdout.truncated) {
         None => vec![Response::normalise(&json!({}), settings.classifier())],
         Some(Err(reason)) => vec![Response::failure(reason)],
         Some(Ok(mut value)) => {
@@ -402,13 +403,13 @@ fn responses(prepared: &Prepared, task: &Task, ended: &Ended, settings: &Setting
 }
 
 /// What the attempt said of itself: its response file, or an object as the last line of its output.
-fn returned(prepared: &Prepared) -> Option<Result<Value, String>> {
+fn returned(prepared: &Prepared, truncated: bool) -> Option<Result<Value, String>> {
     let parse = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
     // Without waiting: a pipe in the place of the file would never be opened from its other end.
     let opened = std::fs::File::options().read(true).custom_flags(NONBLOCK).open(&prepared.response);
     let file = match opened {
         Ok(file) => file,
-        Err(_) => return last_object(&prepared.attempt.stdout).map(|line| parse(&line)),
+        Err(_) => return printed(prepared, truncated),
     };
     if !file.metadata().is_ok_and(|found| found.is_file()) {
         return Some(Err("Step's response cannot be read: it is not a file".to_owned()));
@@ -422,9 +423,22 @@ fn returned(prepared: &Prepared) -> Option<Result<Value, String>> {
     }
     let text = String::from_utf8_lossy(&bytes);
     if text.trim().is_empty() {
-        return last_object(&prepared.attempt.stdout).map(|line| parse(&line));
+        return printed(prepared, truncated);
     }
     Some(parse(&text).map_err(|error| format!("Step's response is not JSON: {error}")))
+}
+
+/// An object as the last line of the output. What must have been one and is not all there says nothing
+/// good: it fails the step.
+fn printed(prepared: &Prepared, truncated: bool) -> Option<Result<Value, String>> {
+    let stdout = &prepared.attempt.stdout;
+    if let Some(line) = last_object(stdout) {
+        return Some(serde_json::from_str(&line).map_err(|error| error.to_string()));
+    }
+    ends_in_a_long_object(stdout, truncated).then(|| {
+        Err("Step's response on its last line is too long; write it to the file CHECKREIN_RESPONSE names"
+            .to_owned())
+    })
 }
 
 /// A secret shows nowhere, also not where the step itself says it.
@@ -447,6 +461,13 @@ fn redact(value: &mut Value, secrets: &[String]) {
                 fields.insert(name, field);
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Number(number) => {
+            let mut text = number.to_string();
+            clean(&mut text);
+            if text != number.to_string() {
+                *value = Value::String(text);
+            }
+        }
+        Value::Null | Value::Bool(_) => {}
     }
 }

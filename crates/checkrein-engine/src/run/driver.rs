@@ -185,6 +185,27 @@ impl Engine {
         Ok(None)
     }
 
+    /// The command that answers the hold of a run, once there is a verdict.
+    async fn answer_to(&self, view: &RunView) -> Result<Option<Command>, EngineError> {
+        let (Some(hold), Some(id)) = (&view.run.state.hold, &view.checkpoint) else { return Ok(None) };
+        let checkpoint = self.checkpoint_row(id).await?.checkpoint;
+        let checkpoint = if checkpoint.status == CheckpointStatus::Pending
+            && self.is_overdue(&view.row.definition, &checkpoint).await?
+        {
+            self.time_out(id).await?
+        } else {
+            checkpoint
+        };
+        let verdict = match checkpoint.status {
+            CheckpointStatus::Pending => return Ok(None),
+            CheckpointStatus::Approved => Verdict::Approve,
+            // A missing, lost or late answer is never an approval.
+            _ => Verdict::Reject,
+        };
+        let by = checkpoint.resolved_by.unwrap_or_else(|| "nobody".to_owned());
+        Ok(Some(Command::Answer { hold: hold.number, verdict, by, reason: checkpoint.reason }))
+    }
+
     /// Whether nobody answered in the time the policy gives, and that is a no.
     pub(super) async fn is_overdue(
         &self,
@@ -299,7 +320,7 @@ impl Driver<'_> {
         loop {
             let next = match self.view.run.state.status {
                 RunStatus::Created => Some(Command::Start),
-                RunStatus::Held => match self.answer().await? {
+                RunStatus::Held => match self.engine.answer_to(&self.view).await? {
                     Some(answer) => Some(answer),
                     None => {
                         let checkpoint = self.view.checkpoint.clone().unwrap_or_default();
@@ -333,29 +354,6 @@ impl Driver<'_> {
             }
             self.begun = Some(self.view.run.state.starts);
         }
-    }
-
-    /// The command that answers the hold, once there is a verdict.
-    async fn answer(&self) -> Result<Option<Command>, EngineError> {
-        let (Some(hold), Some(id)) = (&self.view.run.state.hold, &self.view.checkpoint) else {
-            return Ok(None);
-        };
-        let checkpoint = self.engine.checkpoint_row(id).await?.checkpoint;
-        let checkpoint = if checkpoint.status == CheckpointStatus::Pending
-            && self.engine.is_overdue(&self.view.row.definition, &checkpoint).await?
-        {
-            self.engine.time_out(id).await?
-        } else {
-            checkpoint
-        };
-        let verdict = match checkpoint.status {
-            CheckpointStatus::Pending => return Ok(None),
-            CheckpointStatus::Approved => Verdict::Approve,
-            // A missing, lost or late answer is never an approval.
-            _ => Verdict::Reject,
-        };
-        let by = checkpoint.resolved_by.unwrap_or_else(|| "nobody".to_owned());
-        Ok(Some(Command::Answer { hold: hold.number, verdict, by, reason: checkpoint.reason }))
     }
 
     /// Performs the attempt under way. None where the run has moved meanwhile.

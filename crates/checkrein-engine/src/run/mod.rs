@@ -115,7 +115,7 @@ impl Engine {
 
     /// Where the captured output of an attempt lies, by the name the attempt gives.
     pub fn output_files(&self, id: &RunId, name: &str) -> OutputFiles {
-        place::Place::of(&self.store, id).output(name)
+        place::Place::at(&self.store, id).output(name)
     }
 
     /// The newest first.
@@ -157,7 +157,7 @@ impl Engine {
 
     async fn is_ready(&self, row: &RunRow) -> Result<bool, EngineError> {
         let Some(hold) = row.state.hold.as_ref().filter(|_| row.state.status == RunStatus::Held) else {
-            return Ok(place::Place::of(&self.store, &row.id).is_free());
+            return Ok(place::Place::at(&self.store, &row.id).is_free());
         };
         let checkpoint = self.checkpoint_row(&row.id.checkpoint(hold)).await?.checkpoint;
         Ok(checkpoint.resolved_at.is_some() || self.is_overdue(&row.definition, &checkpoint).await?)
@@ -165,7 +165,7 @@ impl Engine {
 
     /// Whether it is under way, and nobody drives it.
     pub fn is_left(&self, run: &RunRow) -> bool {
-        run.state.status == RunStatus::Running && place::Place::of(&self.store, &run.id).is_free()
+        run.state.status == RunStatus::Running && place::Place::at(&self.store, &run.id).is_free()
     }
 
     /// The run a person means: by its id, or by a beginning or end of it that no other has.

@@ -48,6 +48,22 @@ impl Place {
         Place { directory, log: logs.join(format!("{id}.jsonl")), fallbacks }
     }
 
+    /// Where it is, for whoever only looks: nothing is made.
+    pub fn at(store: &Store, id: &RunId) -> Place {
+        let beside = store.path().parent().unwrap_or(Path::new("/"));
+        let there = |root: &Path| root.join("runs").join(id.as_str()).is_dir();
+        let root = if there(beside) { beside.to_owned() } else { fallback_root() };
+        let root = if there(&root) { root } else { beside.to_owned() };
+        let log = beside.join("logs").join(format!("{id}.jsonl"));
+        Place { directory: root.join("runs").join(id.as_str()), log, fallbacks: Vec::new() }
+    }
+
+    /// A step may have removed it.
+    pub fn make_again(&self) {
+        // Where this fails, whoever writes there says so.
+        let _ = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
+    }
+
     /// Nobody else drives the run until this is dropped.
     pub fn lock(&self) -> Result<Option<File>, EngineError> {
         let path = self.directory.join("lock");
@@ -72,8 +88,10 @@ impl Place {
         }
     }
 
+    /// Whether nobody drives it; a run that has no directory is driven by nobody.
     pub fn is_free(&self) -> bool {
-        self.lock().is_ok_and(|lock| lock.is_some())
+        let lock = File::options().write(true).open(self.directory.join("lock"));
+        lock.map_or(true, |file| file.try_lock().is_ok())
     }
 
     /// Held by the run's supervisor while anything of an attempt is alive.

@@ -33,7 +33,7 @@ pub use self::retention::Swept;
 pub use self::stats::Stats;
 pub use self::vacuum::Vacuumed;
 use self::watch::Watcher;
-use self::writer::Writer;
+use self::writer::{StoreFile, Writer};
 use crate::file_system::FileSystem;
 use crate::{
     CheckpointFilter, Commit, CommitError, Page, Position, RunCommit, RunFilter, StoreError,
@@ -91,7 +91,7 @@ impl Store {
         let (changed, _) = notice::channel(0);
         // Without it the store works as well, only less evenly.
         let queue = queue_file(&path);
-        let writer = Writer::start(connection, queue, changed.clone())?;
+        let writer = Writer::start(connection, queue, StoreFile::new(&path), changed.clone())?;
         Ok(Store::with(path, Access::Write(writer), changed))
     }
 

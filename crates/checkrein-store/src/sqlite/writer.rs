@@ -2,6 +2,7 @@
 //! the disk has them. A command that fails is undone alone.
 
 use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,13 +25,14 @@ impl Writer {
     pub fn start(
         connection: Connection,
         queue: Option<File>,
+        file: StoreFile,
         committed: watch::Sender<u64>,
     ) -> Result<Writer, StoreError> {
         let waiting = Arc::new(Waiting::new());
         let commands = Commands(Arc::clone(&waiting));
         let thread = thread::Builder::new()
             .name("checkrein-store".to_owned())
-            .spawn(move || write(&connection, queue.as_ref(), &commands, &committed))
+            .spawn(move || write(&connection, queue.as_ref(), &file, &commands, &committed))
             .map_err(|error| StoreError::Other { reason: error.to_string() })?;
         Ok(Writer { waiting, thread: Some(thread) })
     }
@@ -183,6 +185,30 @@ where
     }
 }
 
+/// The file of the store, to know it again: what is written to a file that has no name any more is lost.
+pub(super) struct StoreFile {
+    path: PathBuf,
+    known: Option<(u64, u64)>,
+}
+
+impl StoreFile {
+    pub fn new(path: &Path) -> StoreFile {
+        StoreFile { path: path.to_owned(), known: identity(path) }
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if identity(&self.path) == self.known {
+            return Ok(());
+        }
+        Err(StoreError::Gone { path: self.path.clone() })
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
 /// The writing thread's end of what waits. When the thread is gone, nobody waits for it in vain.
 struct Commands(Arc<Waiting<Box<dyn Command>>>);
 
@@ -195,6 +221,7 @@ impl Drop for Commands {
 fn write(
     connection: &Connection,
     queue: Option<&File>,
+    file: &StoreFile,
     Commands(waiting): &Commands,
     committed: &watch::Sender<u64>,
 ) {
@@ -206,14 +233,16 @@ fn write(
             Some(error) => Err(error.clone()),
             None => {
                 let _turn = queue.map(Turn::take);
-                commit(connection, &mut batch)
+                commit(connection, &mut batch).and_then(|()| file.check())
             }
         };
         match &outcome {
             Ok(()) => committed.send_modify(|count| *count += 1),
             // INVARIANT: after a failed write nothing more is acknowledged; what the disk holds is
             // known again only when the store is opened anew.
-            Err(error @ StoreError::WriteFailed { .. }) => stopped = Some(error.clone()),
+            Err(error @ (StoreError::WriteFailed { .. } | StoreError::Gone { .. })) => {
+                stopped = Some(error.clone())
+            }
             Err(_) => {}
         }
         last = Last { expected: batch.len() + waiting.len(), duration: begun.elapsed() };
@@ -379,7 +408,9 @@ mod tests {
     async fn work_that_uses_up_what_it_was_given_runs_once_beside_others_that_fail() {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE numbers (number INTEGER)").unwrap();
-        let writer = Arc::new(Writer::start(connection, None, watch::channel(0).0).unwrap());
+        let writer = Arc::new(
+            Writer::start(connection, None, StoreFile::new(Path::new("")), watch::channel(0).0).unwrap(),
+        );
         let mut running = tokio::task::JoinSet::new();
         for number in 0..200_u32 {
             let writer = Arc::clone(&writer);

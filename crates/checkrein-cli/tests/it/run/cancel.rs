@@ -92,7 +92,10 @@ fn an_interrupt_pauses_cleanly_and_the_run_goes_on_later() {
             ended.seen()
         );
         assert!(ended.stdout.contains("WORKFLOW EXECUTION REPORT"), "{}", ended.seen());
-        assert!(!alive(&place, "pid") && !alive(&place, "pid2"), "{signal:?}");
+        for pid in ["pid", "pid2"] {
+            let about = || fs::read_to_string(format!("/proc/{}/stat", place.read(pid).trim()));
+            assert!(!alive(&place, pid), "{signal:?} left {pid}: {:?}", about());
+        }
         let id = only_run(&place).unwrap();
         assert_eq!(status(&place, &id), "paused");
         assert_eq!(of_type(&logged(&place, &id), "workflow-execution")[0]["final_status"], "paused");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{logged, ran, scene, show, steps, texts};
+use super::{expect, logged, ran, scene, show, start, steps, texts};
 
 const OPEN: [&str; 5] = ["--set", "warning_tolerance=high", "--set", "error_tolerance=high", "--yes"];
 
@@ -132,4 +132,16 @@ fn a_hundred_megabytes_of_output_are_bounded_and_the_response_at_their_end_count
 
 fn data_of(place: &crate::place::Place, id: &str) -> std::path::PathBuf {
     super::data(place, &format!("runs/{id}"))
+}
+
+#[test]
+fn a_response_that_is_too_long_for_its_line_fails_the_step() {
+    let long =
+        r#"printf '{"status":"success","message":"'; head -c 9000000 /dev/zero | tr '\0' x; printf '"}\n'"#;
+    let place = scene(&steps(&[("a", long)]));
+    let (run, id) = start(&place, &[]);
+    expect(&run, 4);
+    let shown = show(&place, &id);
+    let reason = shown["stopped"]["reason"].as_str().unwrap();
+    assert!(reason.contains("too long") && reason.contains("CHECKREIN_RESPONSE"), "{reason}");
 }

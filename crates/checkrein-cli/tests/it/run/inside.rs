@@ -81,3 +81,25 @@ fn a_run_inside_a_step_is_held_by_its_gates_like_any_other() {
     assert!(place.path().join("built").exists() && !place.path().join("shipped").exists());
     assert_eq!(status(&place, &outer), "completed");
 }
+
+/// What an attempt leaves behind is adopted by its supervisor, so forgetting who it is does not help.
+#[test]
+fn forgetting_what_it_is_does_not_help_a_step() {
+    let hidden = "env -i PATH=\"$PATH\" HOME=\"$HOME\" checkrein";
+    let steps = steps(&[
+        ("token", &format!("{hidden} token create --role admin --name me > token 2>&1; echo $? >> codes")),
+        ("verdict", &format!("{hidden} approve other > verdict 2>&1; echo $? >> codes")),
+        (
+            "away",
+            &format!(
+                "(setsid {hidden} approve other > away 2>&1; touch gone) & until test -f gone; do sleep 0.01; done"
+            ),
+        ),
+    ]);
+    let place = scene(&steps);
+    super::ran(&place, &[], 0);
+    for file in ["token", "verdict", "away"] {
+        assert!(place.read(file).contains("from inside an agent's attempt"), "{file}: {}", place.read(file));
+    }
+    assert!(!place.read("codes").contains('0'), "{}", place.read("codes"));
+}

@@ -249,17 +249,3 @@ fn the_report_shows_commands_that_mend() {
         assert!(run.stdout.contains(text), "{text}: {}", run.seen());
     }
 }
-
-#[test]
-fn a_report_of_a_hundred_findings_is_quick() {
-    let place = scene(&steps(&[("a", "sh found warnings low 100")]));
-    let (_, id) = ran(&place, &["--set", "limits.max_total_warnings=1000", "--yes"], 0);
-    let best = (0..3).map(|_| {
-        let began = std::time::Instant::now();
-        let report = place.run(&["report", &id]).stdout;
-        assert!(report.contains("low warnings 100"), "{report}");
-        began.elapsed()
-    });
-    let best = best.min().unwrap();
-    assert!(best.as_millis() < 500, "{best:?}");
-}

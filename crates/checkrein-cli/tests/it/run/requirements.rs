@@ -10,7 +10,7 @@ const NAME: &str = "docs/requirements.md";
 #[test]
 fn every_test_in_the_table_is_there() {
     let table = fs::read_to_string(repository().join(NAME)).unwrap();
-    let named: BTreeSet<&str> = table.split('`').filter(|text| text.starts_with("run::")).collect();
+    let named: BTreeSet<&str> = table.split('`').filter(|text| text.contains("::")).collect();
     assert!(named.len() > 50, "{NAME} names only {}", named.len());
     for test in named.into_iter().filter(|name| *name != "run::requirements") {
         let (module, name) = test.rsplit_once("::").unwrap();
@@ -27,9 +27,6 @@ fn every_requirement_is_in_the_table() {
         (1..=23).map(|number| format!("FR{number}")).chain((1..=4).map(|number| format!("NFR{number}")));
     for id in ids {
         let row = table.lines().any(|line| line.starts_with(&format!("| {id} |")));
-        let missing = table
-            .lines()
-            .any(|line| line.starts_with(&format!("{id}, ")) && line.ends_with("not there yet."));
-        assert!(row != missing, "{NAME} must say where {id} is tested");
+        assert!(row, "{NAME} must say where {id} is tested");
     }
 }

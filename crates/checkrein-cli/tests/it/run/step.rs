@@ -305,3 +305,24 @@ phases:
     let kept: Vec<_> = std::fs::read_dir(super::data(&place, "runs")).unwrap().collect();
     assert_eq!(kept.len(), 1, "output stays in the run's own directory");
 }
+
+#[test]
+fn a_step_that_removes_the_runs_directory_keeps_no_other_from_running() {
+    let place = scene(&steps(&[("a", "rm -rf home/.local/share/checkrein/runs"), ("b", "echo b > after")]));
+    ran(&place, &[], 0);
+    assert_eq!(place.read("after"), "b\n");
+}
+
+/// What is written to a file without a name is lost, and must not be called saved.
+#[test]
+fn a_step_that_removes_the_store_fails_the_run_loudly() {
+    for (number, last) in
+        ["rm -rf .checkrein", "rm -f .checkrein/store.db*; : > .checkrein/store.db"].iter().enumerate()
+    {
+        let place = scene(&steps(&[("a", "true"), ("b", last)])).file(".checkrein/.gitignore", "*\n");
+        let run = place.run(&["run", "flow.yaml"]);
+        assert_eq!(run.code, 1, "{number}: {}", run.seen());
+        assert!(run.stderr.contains("was removed or replaced while it was open"), "{}", run.seen());
+        assert!(!run.stdout.contains("Completed"), "{}", run.seen());
+    }
+}
