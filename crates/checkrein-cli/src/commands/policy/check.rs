@@ -159,7 +159,9 @@ impl Report {
             self.problems.0.into_iter().partition(|problem| problem.gravity == Gravity::Notice);
         notices.iter().for_each(warn);
         if !refused.is_empty() {
-            return Err(Problems(refused).into());
+            // A check refuses what a run would only warn about.
+            let refused = refused.into_iter().map(|problem| Problem { gravity: Gravity::Error, ..problem });
+            return Err(Problems(refused.collect()).into());
         }
         let text = match self.checked.as_slice() {
             [] => "no settings here: the built-in defaults apply\n".to_owned(),

@@ -98,7 +98,8 @@ fn forgetting_what_it_is_does_not_help_a_step() {
     ]);
     let place = scene(&steps);
     super::ran(&place, &[], 0);
-    for file in ["token", "verdict", "away"] {
+    assert!(place.read("token").contains("role admin, not agent"), "{}", place.read("token"));
+    for file in ["verdict", "away"] {
         assert!(place.read(file).contains("from inside an agent's attempt"), "{file}: {}", place.read(file));
     }
     assert!(!place.read("codes").contains('0'), "{}", place.read("codes"));
