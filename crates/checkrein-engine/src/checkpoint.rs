@@ -11,6 +11,7 @@ use checkrein_core::decision::{Outcome, Situation, decide};
 use checkrein_core::deliverable::{Content, Deliverable, Digest};
 use checkrein_core::event::Event;
 use checkrein_core::principal::Principal;
+use checkrein_core::run::RunId;
 use checkrein_store::{CheckpointFilter, Commit, CommitError, Page, StoredCheckpoint, Version};
 use uuid::Uuid;
 
@@ -70,7 +71,7 @@ impl Engine {
         };
         // What a run asks is asked by the run.
         let run = id.as_str().split('.').next().unwrap_or_default();
-        if self.store.run_version(run).await? > Version(0) {
+        if RunId::looks_like(run) && self.store.run_version(run).await? > Version(0) {
             return Err(EngineError::ReservedId(id));
         }
         let content = new.deliverable.content()?;

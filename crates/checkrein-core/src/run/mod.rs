@@ -73,6 +73,16 @@ impl RunId {
         RunId(text.into())
     }
 
+    /// Whether a text may be the id of a run, so that there is something to look up: a day, a time and a
+    /// word.
+    pub fn looks_like(text: &str) -> bool {
+        let digits = |part: Option<&str>, count: usize| {
+            part.is_some_and(|part| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let mut parts = text.split('-');
+        digits(parts.next(), 8) && digits(parts.next(), 6) && parts.next().is_some()
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
