@@ -160,7 +160,9 @@ pub fn texts(list: &Value, key: &str) -> Vec<String> {
 
 /// Whether the process whose number is in a file is still there.
 pub fn alive(place: &Place, pid_file: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", place.read(pid_file).trim()));
+    // A file that is not written yet names nobody.
+    let Ok(pid) = place.read(pid_file).trim().parse::<u32>() else { return false };
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
