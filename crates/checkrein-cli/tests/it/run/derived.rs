@@ -29,14 +29,10 @@ fn a_step_without_a_response_is_told_by_its_exit_and_its_last_words() {
         ("echo out; exit 7", "failure", &["Step exited with code 7"]),
         ("kill -9 $$", "failure", &["Step was ended by signal 9"]),
         ("echo '{\"status\":\"success\"}'; echo oh >&2; exit 1", "failure", &["oh"]),
-        ("exec no-such-program", "failure", &["/bin/sh: 1: exec: no-such-program: not found"]),
     ] {
         let (found, texts, warnings) = judged(command);
-        assert_eq!(
-            (found.as_str(), &texts[..]),
-            (status, &errors.iter().map(|e| (*e).to_owned()).collect::<Vec<_>>()[..]),
-            "{command}"
-        );
+        assert_eq!(found, status, "{command}");
+        assert_eq!(texts, errors, "{command}");
         assert!(warnings.is_empty(), "{command}");
     }
 }
@@ -57,14 +53,8 @@ fn odd_responses_are_coerced() {
     ] {
         let (found, failed, warned) = judged(&file(text));
         assert_eq!(found, status, "{text}");
-        assert_eq!(
-            (failed, warned),
-            (
-                errors.iter().map(|e| (*e).to_owned()).collect(),
-                warnings.iter().map(|e| (*e).to_owned()).collect()
-            ),
-            "{text}"
-        );
+        assert_eq!(failed, errors, "{text}");
+        assert_eq!(warned, warnings, "{text}");
     }
     let (found, failed, _) = judged(&file("{not json"));
     assert_eq!(found, "failure");

@@ -125,7 +125,7 @@ hooks:
 }
 
 #[test]
-fn a_failure_of_the_policy_is_exit_4_and_of_a_missing_value_too() {
+fn a_value_that_is_missing_stops_the_run_by_its_policy() {
     let place = scene(&steps(&[("a", "echo {nothing}")]));
     let (_, id) = ran(&place, &[], 4);
     assert_eq!(show(&place, &id)["stopped"]["rule"], json!("tolerance.error"));
