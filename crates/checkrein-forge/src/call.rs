@@ -188,7 +188,8 @@ fn attend<T: Send>(
             late
         });
         let feeder = scope.spawn(move || feed_all(stdin, write));
-        let complaint = scope.spawn(move || stderr.map_or_else(Vec::new, |pipe| read_start(pipe, COMPLAINT_BYTES)));
+        let complaint =
+            scope.spawn(move || stderr.map_or_else(Vec::new, |pipe| read_start(pipe, COMPLAINT_BYTES)));
         let (output, cut) = match stdout {
             Some(pipe) => read_bounded(pipe, output_bytes)?,
             None => (Vec::new(), false),

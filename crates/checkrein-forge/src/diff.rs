@@ -39,7 +39,10 @@ pub enum Change {
     Modified,
     /// A file became a link, or the other way round.
     Retyped,
-    Renamed { from: TreePath, similarity_percent: u8 },
+    Renamed {
+        from: TreePath,
+        similarity_percent: u8,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -40,7 +40,9 @@ pub enum ForgeError {
     BadPath { path: TreePath },
     #[error("`{text}` cannot be part of a branch name; use letters, digits, `-` and `_`")]
     BadName { text: String },
-    #[error("`{text}` cannot sign commits; a name and an address without `<`, `>` and line breaks are needed")]
+    #[error(
+        "`{text}` cannot sign commits; a name and an address without `<`, `>` and line breaks are needed"
+    )]
     BadIdentity { text: String },
     #[error("`{text}` is not the full name of an object")]
     NotAnOid { text: String },

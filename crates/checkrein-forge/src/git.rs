@@ -83,8 +83,7 @@ impl Git {
 
 /// What serves a fetch is a process of its own that git starts without our overrides, so they are said again.
 /// A hook for packing is obeyed only where it stands outside the repository, and there nothing stands.
-pub(crate) const UPLOAD_PACK: &str =
-    "--upload-pack=git -c safe.directory='*' -c core.hooksPath=/dev/null -c core.fsmonitor=false \
+pub(crate) const UPLOAD_PACK: &str = "--upload-pack=git -c safe.directory='*' -c core.hooksPath=/dev/null -c core.fsmonitor=false \
      -c core.alternateRefsCommand='exit 0' upload-pack";
 
 /// Attributes that beat those of any tree: bytes in a file are the bytes in the repository, and nothing

@@ -82,7 +82,8 @@ impl Bare {
 
     /// What both sides together are, with what they have in common found by git.
     pub(crate) fn merge_trees(&self, ours: &Oid, theirs: &Oid) -> Result<MergedTree, ForgeError> {
-        let call = self.call(["merge-tree", "--write-tree", "-z", "--messages", ours.as_str(), theirs.as_str()]);
+        let call =
+            self.call(["merge-tree", "--write-tree", "-z", "--messages", ours.as_str(), theirs.as_str()]);
         let place = call.place();
         let answer = call.answer()?;
         match answer.code {
@@ -170,7 +171,9 @@ const CONFLICT_BYTES: usize = 256 << 10;
 /// `number of paths, paths, kind, message`, again and again.
 fn messages<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
     let mut messages = Vec::new();
-    while let Some(count) = fields.next().and_then(|count| std::str::from_utf8(count).ok()?.parse::<usize>().ok()) {
+    while let Some(count) =
+        fields.next().and_then(|count| std::str::from_utf8(count).ok()?.parse::<usize>().ok())
+    {
         let mut rest = fields.by_ref().skip(count);
         if let (Some(kind), Some(message)) = (rest.next(), rest.next())
             && kind != b"Auto-merging"

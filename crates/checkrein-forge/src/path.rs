@@ -105,7 +105,9 @@ mod tests {
 
     #[test]
     fn names_that_are_a_repository_somewhere() {
-        for name in [".git", ".GIT", ".git.", ".git ", "git~1", "GIT~1", ".git::$INDEX_ALLOCATION", ".g\u{200c}it"] {
+        for name in
+            [".git", ".GIT", ".git.", ".git ", "git~1", "GIT~1", ".git::$INDEX_ALLOCATION", ".g\u{200c}it"]
+        {
             assert!(is_repository_name(name.as_bytes()), "{name}");
         }
         for name in [".gitignore", "git", "git~2", ".gi", "a.git", ".github"] {

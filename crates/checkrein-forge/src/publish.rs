@@ -50,7 +50,8 @@ impl Bare {
         let beside = |commit: Oid, why: &str| -> Result<(String, Oid, String), ForgeError> {
             let branch = self.names().result();
             self.send(&source.directory, &commit, &branch.reference())?;
-            let hint = format!("{why}; look at it with `git log {branch}`, take it with `git merge {branch}`");
+            let hint =
+                format!("{why}; look at it with `git log {branch}`, take it with `git merge {branch}`");
             Ok((branch.to_string(), commit, hint))
         };
         let Some(name) = &source.branch else {
@@ -160,7 +161,8 @@ impl Bare {
 
     /// Whether a working tree of that repository is on the branch, or in the middle of a rebase of it.
     fn is_checked_out(&self, source: &Source, reference: &str) -> Result<bool, ForgeError> {
-        let output = self.git().call_on(&source.directory, ["worktree", "list", "--porcelain", "-z"]).run()?;
+        let output =
+            self.git().call_on(&source.directory, ["worktree", "list", "--porcelain", "-z"]).run()?;
         let line = format!("branch {reference}");
         if output.split(|b| *b == 0).any(|field| field == line.as_bytes()) {
             return Ok(true);

@@ -62,7 +62,8 @@ impl Bare {
     pub(crate) fn remembered(&self, branch: &Branch) -> Result<(Oid, Remembered), ForgeError> {
         let base = clone_references(branch);
         let mut found = self.references(&[branch.reference(), base.clone()])?;
-        let missing = || ForgeError::NoBranch { branch: branch.to_string(), repository: self.path().to_owned() };
+        let missing =
+            || ForgeError::NoBranch { branch: branch.to_string(), repository: self.path().to_owned() };
         let head = found.remove(&branch.reference()).ok_or_else(missing)?;
         let mut part = |name: &str| {
             let no_clone = || ForgeError::NoClone { branch: branch.to_string() };

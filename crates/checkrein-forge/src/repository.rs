@@ -47,7 +47,8 @@ impl Source {
     /// out if none is named.
     pub fn look(git: &Git, directory: &Path, revision: Option<&str>) -> Result<Source, ForgeError> {
         let not_one = || ForgeError::NotARepository { path: directory.to_owned() };
-        let asked = ["rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--show-object-format"];
+        let asked =
+            ["rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--show-object-format"];
         let answer = git.call(directory, asked).answer()?;
         if answer.code != 0 {
             return Err(not_one());
@@ -63,7 +64,8 @@ impl Source {
         let answer = git.call_on(&found, verify).arg(format!("{revision}^{{commit}}")).answer()?;
         let no_commit = || ForgeError::NoCommit { revision: revision.to_owned(), repository: found.clone() };
         let commit = Oid::from_bytes(&answer.output).map_err(|_| no_commit())?;
-        let symbolic = ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", revision];
+        let symbolic =
+            ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", revision];
         let name = git.call_on(&found, symbolic).answer()?.output;
         let name = String::from_utf8_lossy(&name).trim().to_owned();
         let branch = name.strip_prefix("refs/heads/").map(str::to_owned);
@@ -178,7 +180,14 @@ impl Bare {
     }
 
     pub(crate) fn fetch(&self, from: &Path, what: &str) -> Result<(), ForgeError> {
-        self.call(FETCH).arg("--update-head-ok").arg(UPLOAD_PACK).arg("--").arg(from).arg(what).run().map(drop)
+        self.call(FETCH)
+            .arg("--update-head-ok")
+            .arg(UPLOAD_PACK)
+            .arg("--")
+            .arg(from)
+            .arg(what)
+            .run()
+            .map(drop)
     }
 
     /// Builds it beside its place and moves it there, so that half of one is never found.

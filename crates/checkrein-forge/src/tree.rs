@@ -66,7 +66,12 @@ impl Bare {
     }
 
     /// The content of a file in a commit, at most the first `limit_bytes` of it.
-    pub fn show_file(&self, commit: &Oid, path: &TreePath, limit_bytes: usize) -> Result<FileContent, ForgeError> {
+    pub fn show_file(
+        &self,
+        commit: &Oid,
+        path: &TreePath,
+        limit_bytes: usize,
+    ) -> Result<FileContent, ForgeError> {
         let none = || ForgeError::NoFile { path: path.clone(), commit: commit.clone() };
         if !path.is_plain() {
             return Err(none());
@@ -84,7 +89,11 @@ impl Bare {
         let size_bytes = size.parse::<u64>().map_err(|_| none())?;
         let wanted = usize::try_from(size_bytes).unwrap_or(usize::MAX).min(limit_bytes);
         let bytes: Vec<u8> = rest.iter().skip(1).take(wanted).copied().collect();
-        Ok(FileContent { cut: u64::try_from(bytes.len()).unwrap_or(u64::MAX) < size_bytes, bytes, size_bytes })
+        Ok(FileContent {
+            cut: u64::try_from(bytes.len()).unwrap_or(u64::MAX) < size_bytes,
+            bytes,
+            size_bytes,
+        })
     }
 
     pub(crate) fn tree_of(&self, commit: &Oid) -> Result<Oid, ForgeError> {
@@ -98,7 +107,8 @@ fn entry(record: &[u8]) -> Result<Option<TreeEntry>, ForgeError> {
     let (head, path) = record.split_at(tab);
     let head = String::from_utf8_lossy(head).into_owned();
     let mut words = head.split_ascii_whitespace();
-    let (Some(mode), Some(_), Some(oid), size) = (words.next(), words.next(), words.next(), words.next()) else {
+    let (Some(mode), Some(_), Some(oid), size) = (words.next(), words.next(), words.next(), words.next())
+    else {
         return Ok(None);
     };
     let path = TreePath::new(path.get(1..).unwrap_or_default());

@@ -129,7 +129,11 @@ fn a_rewritten_or_damaged_history_costs_only_the_history() {
         job.write("b", "2");
         spoil(&job);
         let collected = job.collect();
-        assert!(matches!(collected.findings[..], [Finding::HistoryLost { .. }]), "{case}: {:?}", collected.findings);
+        assert!(
+            matches!(collected.findings[..], [Finding::HistoryLost { .. }]),
+            "{case}: {:?}",
+            collected.findings
+        );
         assert_eq!(job.files(&job.head()), ["a=1", "b=2"], "{case}");
         assert_eq!(job.bare.log(Some(&job.main()), &job.head(), 10).unwrap().len(), 1, "{case}");
     }
@@ -137,7 +141,8 @@ fn a_rewritten_or_damaged_history_costs_only_the_history() {
 
 #[test]
 fn ignored_files_stay_behind_unless_the_branch_has_them() {
-    let job = Job::with(&[(".gitignore", "target/\n*.log\n!keep.log\n"), ("old.log", "tracked"), ("src/x", "x")]);
+    let job =
+        Job::with(&[(".gitignore", "target/\n*.log\n!keep.log\n"), ("old.log", "tracked"), ("src/x", "x")]);
     job.write("target/debug/big", "x");
     job.write("sub/target/y", "x");
     job.write("a.log", "x");
@@ -155,7 +160,16 @@ fn ignored_files_stay_behind_unless_the_branch_has_them() {
     let paths: Vec<&str> = files.iter().map(|file| file.split('=').next().unwrap()).collect();
     assert_eq!(
         paths,
-        [".gitignore", ":(exclude)odd", "keep.log", "old.log", "only-here", "src/.gitignore", "src/x", "sub/z"]
+        [
+            ".gitignore",
+            ":(exclude)odd",
+            "keep.log",
+            "old.log",
+            "only-here",
+            "src/.gitignore",
+            "src/x",
+            "sub/z"
+        ]
     );
     assert!(files.contains(&"old.log=tracked and changed".to_owned()));
 }
@@ -192,7 +206,15 @@ fn a_huge_sparse_file_is_left_out_quickly() {
 fn odd_names_survive_a_round_trip() {
     let job = Job::with(&[]);
     let names: [&[u8]; 9] = [
-        b"new\nline", b"-rf", b"--help", b"\xff\xfe", b"tab\there", b"\"quoted\"", b"back\\slash", b" space ", b"a:b",
+        b"new\nline",
+        b"-rf",
+        b"--help",
+        b"\xff\xfe",
+        b"tab\there",
+        b"\"quoted\"",
+        b"back\\slash",
+        b" space ",
+        b"a:b",
     ];
     for name in names {
         fs::write(job.clone.join(std::ffi::OsStr::from_bytes(name)), name).unwrap();

@@ -15,7 +15,13 @@ fn diff(job: &Job) -> Diff {
 #[test]
 fn every_kind_of_change() {
     let text: String = (1..=40).map(|n| format!("line {n}\n")).collect();
-    let job = Job::with(&[("changed", "1\n2\n3\n"), ("gone", "x\n"), ("old name", &text), ("retyped", "f\n"), ("same", "s")]);
+    let job = Job::with(&[
+        ("changed", "1\n2\n3\n"),
+        ("gone", "x\n"),
+        ("old name", &text),
+        ("retyped", "f\n"),
+        ("same", "s"),
+    ]);
     job.write("changed", "1\ntwo\n3\nfour");
     fs::remove_file(job.clone.join("gone")).unwrap();
     fs::rename(job.clone.join("old name"), job.clone.join("new name")).unwrap();
@@ -26,7 +32,8 @@ fn every_kind_of_change() {
     job.write("added", "diff --git a/x b/x\n@@ -1 +1 @@\n--- a/x\n");
     job.collect();
     let diff = diff(&job);
-    let rows: Vec<_> = diff.files.iter().map(|f| (f.path.to_string(), f.binary, f.added, f.removed)).collect();
+    let rows: Vec<_> =
+        diff.files.iter().map(|f| (f.path.to_string(), f.binary, f.added, f.removed)).collect();
     let expected = [
         ("added", false, 3, 0),
         ("binary", true, 0, 0),
@@ -35,7 +42,10 @@ fn every_kind_of_change() {
         ("new name", false, 0, 0),
         ("retyped", false, 1, 1),
     ];
-    assert_eq!(rows, expected.map(|(path, binary, added, removed)| (path.to_owned(), binary, added, removed)));
+    assert_eq!(
+        rows,
+        expected.map(|(path, binary, added, removed)| (path.to_owned(), binary, added, removed))
+    );
     assert_eq!((diff.added, diff.removed, diff.cut), (6, 3, false));
 
     let file = |path: &str| diff.files.iter().find(|file| file.path == path.into()).unwrap();

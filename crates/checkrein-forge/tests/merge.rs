@@ -47,7 +47,10 @@ fn a_squash_says_what_was_done_and_when() {
     let Merged::Done(done) = job.merge(MergeHow::Squash) else { panic!() };
     let log = job.bare.log(None, &done, 1).unwrap();
     assert_eq!(log[0].message, "phase 2 (tactical): done");
-    assert_eq!((log[0].author_email.as_str(), log[0].authored_at_seconds), ("engine@checkrein.invalid", NOW + 120));
+    assert_eq!(
+        (log[0].author_email.as_str(), log[0].authored_at_seconds),
+        ("engine@checkrein.invalid", NOW + 120)
+    );
 }
 
 #[test]
@@ -70,7 +73,10 @@ fn a_main_that_moved_is_not_overwritten() {
     let moved = main_goes_on(&job, "c", "c");
     let error = job.merge_at(MergeHow::Squash, &head, &onto).unwrap_err();
     assert!(matches!(error, ForgeError::Moved { .. }), "{error}");
-    assert_eq!(error.to_string(), format!("branch `main` is at {moved}, not at {onto}; nothing was changed, look at it again"));
+    assert_eq!(
+        error.to_string(),
+        format!("branch `main` is at {moved}, not at {onto}; nothing was changed, look at it again")
+    );
     assert_eq!(job.main(), moved);
 }
 
@@ -173,7 +179,10 @@ fn a_push_to_the_same_lines_is_a_conflict_and_both_sides_are_kept() {
     let place = tempfile::tempdir_in(job.dir.path()).unwrap();
     let bare = job.bare.path().to_str().unwrap();
     sh(place.path(), &["clone", "-q", "-b", job.branch.as_str(), bare, "."]);
-    sh(place.path(), &["merge", "-q", "-s", "ours", "-m", "both", &format!("origin/{}-unmerged", job.branch)]);
+    sh(
+        place.path(),
+        &["merge", "-q", "-s", "ours", "-m", "both", &format!("origin/{}-unmerged", job.branch)],
+    );
     sh(place.path(), &["push", "-q"]);
     assert_eq!(job.collect().landing, Landing::Nothing);
     assert_eq!(job.files(&job.head()), ["a=ada\n"]);

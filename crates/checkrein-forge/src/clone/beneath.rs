@@ -43,11 +43,12 @@ impl Root {
             if matches!(name.as_slice(), b"." | b"..") {
                 continue;
             }
-            let stat = match rustix::fs::statat(&self.0, name.as_slice(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => stat,
-                Err(Errno::NOENT) => continue,
-                Err(error) => return Err(error),
-            };
+            let stat =
+                match rustix::fs::statat(&self.0, name.as_slice(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => stat,
+                    Err(Errno::NOENT) => continue,
+                    Err(error) => return Err(error),
+                };
             entries.push(Found { name, kind: FileType::from_raw_mode(stat.st_mode), stat });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -83,8 +84,11 @@ impl Root {
     }
 }
 
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NONBLOCK);
 
 fn split(path: &TreePath) -> (TreePath, &[u8]) {
     let bytes = path.as_bytes();

@@ -64,7 +64,8 @@ impl Bare {
             most_bytes: collect.limits.total_bytes,
         })?;
         findings.extend(odd);
-        let (work, odd) = self.write_work(collect, &before, &Files { root: &root, had: &had, taken }, history.as_ref())?;
+        let (work, odd) =
+            self.write_work(collect, &before, &Files { root: &root, had: &had, taken }, history.as_ref())?;
         findings.extend(odd);
 
         let seen = history.map_or_else(|| before.seen.clone(), |history| history.head);

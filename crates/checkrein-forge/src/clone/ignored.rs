@@ -34,7 +34,11 @@ impl<'a> Ignored<'a> {
     }
 
     /// Those of the paths that are ignored.
-    pub fn among(&self, files: &[TreePath], directories: &[TreePath]) -> Result<HashSet<TreePath>, ForgeError> {
+    pub fn among(
+        &self,
+        files: &[TreePath],
+        directories: &[TreePath],
+    ) -> Result<HashSet<TreePath>, ForgeError> {
         let Some(copies) = &self.copies else { return Ok(HashSet::new()) };
         if files.is_empty() && directories.is_empty() {
             return Ok(HashSet::new());
@@ -51,7 +55,8 @@ impl<'a> Ignored<'a> {
             input.extend_from_slice(path.as_bytes());
             input.push(0);
         }
-        let work_tree = copies.path().canonicalize().map_err(|error| ForgeError::file(copies.path(), error))?;
+        let work_tree =
+            copies.path().canonicalize().map_err(|error| ForgeError::file(copies.path(), error))?;
         let git = self.bare.git();
         let call = git.call(&work_tree, ["check-ignore", "-z", "--stdin", "--no-index"]);
         let call = call.env("GIT_DIR", self.bare.path()).env("GIT_WORK_TREE", &work_tree);

@@ -67,14 +67,21 @@ impl Bare {
         remove::remove(path).map_err(|error| ForgeError::file(path, error))
     }
 
-    fn fill_clone(&self, place: &Path, branch: &Branch, head: &Oid, agent: &Identity) -> Result<(), ForgeError> {
+    fn fill_clone(
+        &self,
+        place: &Path,
+        branch: &Branch,
+        head: &Oid,
+        agent: &Identity,
+    ) -> Result<(), ForgeError> {
         let git = self.git();
         init(git, place, Kind::WithFiles, self.format(), branch)?;
         let inside = place.join(".git");
         let on = |arguments: &[&str]| git.call_on(&inside, arguments).env("GIT_WORK_TREE", place);
         // No remote is written down, so that a push of the agent finds no way by itself.
         let main = self.names().main();
-        let mut fetch = git.call_on(&inside, FETCH).arg("--update-head-ok").arg(UPLOAD_PACK).arg("--").arg(self.path());
+        let mut fetch =
+            git.call_on(&inside, FETCH).arg("--update-head-ok").arg(UPLOAD_PACK).arg("--").arg(self.path());
         fetch = fetch.arg(format!("{head}:{}", branch.reference()));
         if main != *branch && self.head(&main)?.is_some() {
             fetch = fetch.arg(format!("{0}:{0}", main.reference()));

@@ -22,10 +22,18 @@ pub(super) struct Taken {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    File { executable: bool, size_bytes: u64 },
-    Link { target: Vec<u8> },
+    File {
+        executable: bool,
+        size_bytes: u64,
+    },
+    Link {
+        target: Vec<u8>,
+    },
     /// As the branch had it.
-    Kept { kind: EntryKind, oid: Oid },
+    Kept {
+        kind: EntryKind,
+        oid: Oid,
+    },
 }
 
 /// What the branch had.
@@ -37,7 +45,10 @@ pub(super) struct Before {
 impl Before {
     pub fn new(entries: Vec<TreeEntry>) -> Before {
         let directories = entries.iter().flat_map(|e| e.path.parents().map(<[u8]>::to_vec)).collect();
-        Before { entries: entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect(), directories }
+        Before {
+            entries: entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect(),
+            directories,
+        }
     }
 
     pub fn get(&self, path: &TreePath) -> Option<&TreeEntry> {
@@ -118,7 +129,8 @@ impl<'a> Walk<'a> {
             Err(error) => {
                 // What cannot be seen was not deleted.
                 self.taken.extend(self.before.below(directory).map(keep));
-                self.findings.push(Finding::Unreadable { path: directory.clone(), reason: error.to_string() });
+                self.findings
+                    .push(Finding::Unreadable { path: directory.clone(), reason: error.to_string() });
                 return Ok(());
             }
         };
@@ -165,7 +177,8 @@ impl<'a> Walk<'a> {
     }
 
     fn keep_submodule(&mut self, path: TreePath) {
-        let empty = self.root.directory(&path).and_then(|opened| opened.entries()).is_ok_and(|e| e.is_empty());
+        let empty =
+            self.root.directory(&path).and_then(|opened| opened.entries()).is_ok_and(|e| e.is_empty());
         if !empty {
             self.findings.push(Finding::SubmoduleChanged { path: path.clone() });
         }
@@ -192,7 +205,8 @@ impl<'a> Walk<'a> {
             return;
         }
         if entry.kind != FileType::Symlink {
-            let content = Content::File { executable: executable(&entry.stat), size_bytes: size(&entry.stat) };
+            let content =
+                Content::File { executable: executable(&entry.stat), size_bytes: size(&entry.stat) };
             self.taken.push(Taken { path, content });
             return;
         }
