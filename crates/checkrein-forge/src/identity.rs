@@ -42,7 +42,12 @@ pub struct Signature {
 impl Signature {
     /// As it stands in a commit.
     pub(crate) fn line(&self) -> String {
-        format!("{} <{}> {} +0000", self.identity.name, self.identity.email, self.at_seconds.max(0))
+        format!("{} <{}> {} +0000", self.identity.name, self.identity.email, self.seconds())
+    }
+
+    /// A time git accepts: others wrote some of them, and one in a far future would end every merge.
+    fn seconds(&self) -> i64 {
+        self.at_seconds.clamp(0, LAST_SECOND)
     }
 
     pub(crate) fn environment(&self, role: Role) -> [(String, String); 3] {
@@ -53,10 +58,13 @@ impl Signature {
         [
             (format!("GIT_{role}_NAME"), self.identity.name.clone()),
             (format!("GIT_{role}_EMAIL"), self.identity.email.clone()),
-            (format!("GIT_{role}_DATE"), format!("@{} +0000", self.at_seconds.max(0))),
+            (format!("GIT_{role}_DATE"), format!("@{} +0000", self.seconds())),
         ]
     }
 }
+
+/// The end of the year 9999.
+const LAST_SECOND: i64 = 253_402_300_799;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Role {

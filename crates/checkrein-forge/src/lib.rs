@@ -26,6 +26,7 @@ mod path;
 mod call;
 mod import;
 mod refs;
+mod sweep;
 
 pub use branch::{Branch, Names};
 pub use clone::{Collect, Collected, Finding, Limits};

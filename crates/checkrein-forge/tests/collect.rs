@@ -1,4 +1,10 @@
 //! What an agent left reaches its branch.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
 
 mod support;
 
@@ -278,4 +284,44 @@ fn a_clone_has_no_way_back() {
         job.bare.create_clone(&job.clone, &job.branch, &agent()),
         Err(ForgeError::Exists { .. })
     ));
+}
+
+#[test]
+fn what_the_agent_committed_is_taken_although_it_is_ignored() {
+    let job = Job::with(&[(".gitignore", "dist/\n")]);
+    job.write("dist/x", "forced");
+    job.agent_git(&["add", "-f", "dist/x"]);
+    job.agent_git(&["commit", "-q", "-m", "release"]);
+    job.write("dist/y", "ignored");
+    job.collect();
+    assert_eq!(job.files(&job.head()), [".gitignore=dist/\n", "dist/x=forced"]);
+}
+
+#[test]
+fn times_and_messages_that_make_no_sense_are_tamed() {
+    for (author, committer) in [
+        ("E <e@x> 18446744073709551614 +0000", "E <e@x> 1 +0000"),
+        ("E <e@x> 9999999999999 +0000", "E <e@x> 9999999999999 +0000"),
+        ("E <e@x> -5 +9999", " <> x"),
+        ("Ada <ada@example.org> 1 +0000", "Ada <ada@example.org> 1 +0000\nencoding nonsense"),
+    ] {
+        let job = Job::with(&[("a", "1")]);
+        let start = job.head();
+        let tree = job.agent_git(&["rev-parse", "HEAD^{tree}"]);
+        let message = "\nfrom :1\nM 100644 inline x\ndata 1\nx\n\ndone\n";
+        let commit =
+            format!("tree {tree}\nparent {start}\nauthor {author}\ncommitter {committer}\n\n{message}");
+        let object = job.dir.path().join("object");
+        fs::write(&object, commit).unwrap();
+        let made =
+            job.agent_git(&["hash-object", "-w", "-t", "commit", "--literally", object.to_str().unwrap()]);
+        let branch = format!(".git/refs/heads/{}", job.branch);
+        job.write(&branch, made);
+        job.write("b", "2");
+        let collected = job.collect();
+        assert_eq!(job.files(&collected.head), ["a=1", "b=2"], "{author}");
+        let log = job.bare.log(Some(&start), &collected.head, 10).unwrap();
+        assert!(log.iter().all(|commit| commit.author_email == "agent@checkrein.invalid"), "{author}");
+        assert!(log.iter().all(|commit| commit.authored_at_seconds <= NOW + 60), "{author}: {log:?}");
+    }
 }

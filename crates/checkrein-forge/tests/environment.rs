@@ -1,4 +1,10 @@
 //! The caller's environment has no say in what git does. One test, because it changes that environment.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
 
 mod support;
 

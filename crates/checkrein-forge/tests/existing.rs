@@ -1,4 +1,10 @@
 //! A job in a repository that was there: it is not touched until the end, and then only with care.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
 
 mod support;
 

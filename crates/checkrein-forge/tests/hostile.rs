@@ -1,4 +1,10 @@
 //! A clone full of traps. Each would leave a marker if anything of it ran, or bring in what is outside.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
 
 mod support;
 
@@ -101,10 +107,21 @@ fn commit_by_agent(job: &Job) {
 
 #[test]
 fn the_traps_themselves_work() {
-    let trap = Trap::new();
-    trap.configure("[core]\n\tfsmonitor = EVIL");
-    trap.job.agent_git(&["status"]);
-    assert!(trap.marker.exists(), "the marker would not show anything");
+    let rows = [
+        ("[core]\n\tfsmonitor = EVIL", &["status"][..]),
+        ("[filter \"x\"]\n\tclean = EVIL", &["add", "-A"]),
+        ("[diff \"x\"]\n\ttextconv = EVIL", &["diff"]),
+        ("[diff]\n\texternal = EVIL", &["diff"]),
+        ("[uploadpack]\n\tpackObjectsHook = EVIL\n[alias]\n\tx = !EVIL", &["x"]),
+    ];
+    for (row, command) in rows {
+        let trap = Trap::new();
+        trap.job.write(".git/info/attributes", "* filter=x diff=x\n");
+        trap.job.write("a", "changed\n");
+        trap.configure(row);
+        trap.job.agent_git(command);
+        assert!(trap.marker.exists(), "{row}: the marker would not show anything");
+    }
 }
 
 #[test]
@@ -399,7 +416,7 @@ fn permissions_that_were_taken_away_delete_nothing() {
     let trap = Trap::new();
     trap.job.write("dir/x", "kept");
     trap.everything();
-    fs::set_permissions(trap.job.clone.join("dir"), Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(trap.job.clone.join("dir"), Permissions::from_mode(0o000)).unwrap();
     trap.job.collect();
     assert!(trap.job.files(&trap.job.head()).contains(&"dir/x=kept".to_owned()));
     trap.job.bare.discard_clone(&trap.job.clone).unwrap();

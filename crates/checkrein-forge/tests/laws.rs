@@ -1,4 +1,10 @@
 //! Whatever small tree is in a clone, the same tree is in the commit.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
 
 mod support;
 
@@ -82,7 +88,8 @@ proptest! {
             }
             write(&job.clone, &tree);
             let collected = job.collect();
-            prop_assert!(collected.findings.iter().all(|f| matches!(f, Finding::LinkLeavesTree { .. })));
+            let odd = collected.findings.iter().find(|f| !matches!(f, Finding::LinkLeavesTree { .. }));
+            prop_assert_eq!(odd, None);
             let mut expected = BTreeMap::new();
             flat(b"", &tree, &mut expected);
             let mut found = BTreeMap::new();

@@ -1,4 +1,10 @@
 //! Phases become part of main, once, and nobody's work is lost.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
 
 mod support;
 

@@ -1,4 +1,10 @@
 //! Git itself: too slow, too old, not there.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
 
 mod support;
 
@@ -82,4 +88,18 @@ fn files_are_written_and_deleted_once() {
     assert_eq!(job.files(&job.main()), ["a=1", "c/d=3"]);
     let same = FilesCommit { onto: &first, ..commit };
     assert_eq!(job.bare.commit_files(&same).unwrap(), first);
+}
+
+#[test]
+fn locks_nobody_holds_are_swept() {
+    let job = Job::with(&[("a", "1")]);
+    job.write("a", "2");
+    job.collect();
+    let (head, onto) = (job.head(), job.main());
+    fs::write(job.bare.path().join("refs/heads/main.lock"), "").unwrap();
+    assert!(job.merge_at(MergeHow::Squash, &head, &onto).is_err());
+    assert_eq!(job.bare.sweep(Duration::from_secs(600)).unwrap(), 0);
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(job.bare.sweep(Duration::ZERO).unwrap(), 1);
+    assert!(matches!(job.merge(MergeHow::Squash), Merged::Done(_)));
 }

@@ -1,4 +1,10 @@
 //! How long the engine's part of a phase takes, and that size alone breaks nothing.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
 
 mod support;
 

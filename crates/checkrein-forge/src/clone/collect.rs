@@ -50,11 +50,20 @@ pub struct Collected {
 impl Bare {
     /// Takes what is in a clone to its branch. Doing it again finds nothing new.
     pub fn collect(&self, collect: &Collect<'_>) -> Result<Collected, ForgeError> {
+        // Somebody may push in the middle of it; then it is done once more with what they pushed.
+        for _ in 0..TRIES {
+            match self.collect_once(collect) {
+                Err(ForgeError::Moved { .. }) => {}
+                result => return result,
+            }
+        }
+        self.collect_once(collect)
+    }
+
+    fn collect_once(&self, collect: &Collect<'_>) -> Result<Collected, ForgeError> {
         let (head, before) = self.remembered(collect.branch)?;
         let gone = |error: rustix::io::Errno| ForgeError::file(collect.clone, error.into());
         let root = Root::open(collect.clone).map_err(gone)?;
-        let had = Before::new(self.list_files(&before.taken)?);
-        let (taken, mut findings) = Walk::new(&root, &had, collect.limits, Ignored::new(self)).run()?;
         let (history, odd) = self.history(&Wanted {
             clone: collect.clone,
             root: &root,
@@ -63,6 +72,12 @@ impl Bare {
             most: collect.limits.commits,
             most_bytes: collect.limits.total_bytes,
         })?;
+        let had = Before::new(self.list_files(&before.taken)?);
+        let had = match history.as_ref().and_then(|history| history.commits.last()) {
+            Some(last) => had.and_tracked(self.list_files(&last.tree)?),
+            None => had,
+        };
+        let (taken, mut findings) = Walk::new(&root, &had, collect.limits, Ignored::new(self)).run()?;
         findings.extend(odd);
         let (work, odd) =
             self.write_work(collect, &before, &Files { root: &root, had: &had, taken }, history.as_ref())?;
@@ -89,7 +104,7 @@ impl Bare {
             let mut last = None;
             for commit in commits {
                 let parent = last.map_or(Parent::Commit(&before.taken), Parent::Mark);
-                let by = collect.agent.at(commit.authored_at_seconds);
+                let by = collect.agent.at(commit.authored_at_seconds.min(collect.at_seconds));
                 let mark = stream.commit(Some(&parent), &by, &by, &format!("{}\n", commit.message))?;
                 stream.whole_tree(&commit.tree)?;
                 last = Some(mark);
@@ -194,6 +209,8 @@ impl Bare {
         Ok(output.split(|b| *b == 0).filter(|path| !path.is_empty()).map(TreePath::new).collect())
     }
 }
+
+const TRIES: usize = 3;
 
 struct Files<'a> {
     root: &'a Root,

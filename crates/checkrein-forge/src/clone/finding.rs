@@ -88,7 +88,7 @@ impl fmt::Display for Finding {
                 write!(f, "{left_out} files were not taken: together they add more than {limit_bytes} bytes")
             }
             Finding::TooManyFiles { left_out, limit } => {
-                write!(f, "{left_out} files were not taken: at most {limit} are")
+                write!(f, "{left_out} files or directories were not taken: at most {limit} are")
             }
             Finding::TooDeep { path } => write!(f, "`{path}` was not taken: its path is too long"),
             Finding::Unreadable { path, reason } => write!(f, "`{path}` could not be read: {reason}"),

@@ -39,16 +39,29 @@ pub(super) enum Content {
 /// What the branch had.
 pub(super) struct Before {
     entries: BTreeMap<TreePath, TreeEntry>,
+    /// What an agent committed itself is not ignored either.
+    tracked: HashSet<TreePath>,
     directories: HashSet<Vec<u8>>,
 }
 
 impl Before {
     pub fn new(entries: Vec<TreeEntry>) -> Before {
         let directories = entries.iter().flat_map(|e| e.path.parents().map(<[u8]>::to_vec)).collect();
-        Before {
-            entries: entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect(),
-            directories,
+        let entries = entries.into_iter().map(|entry| (entry.path.clone(), entry)).collect();
+        Before { entries, tracked: HashSet::new(), directories }
+    }
+
+    pub fn and_tracked(mut self, entries: Vec<TreeEntry>) -> Before {
+        // A repository inside the clone may have been committed as one; its files are new here.
+        for entry in entries.into_iter().filter(|entry| entry.kind != EntryKind::Submodule) {
+            self.directories.extend(entry.path.parents().map(<[u8]>::to_vec));
+            self.tracked.insert(entry.path);
         }
+        self
+    }
+
+    fn is_tracked(&self, path: &TreePath) -> bool {
+        self.entries.contains_key(path) || self.tracked.contains(path)
     }
 
     pub fn get(&self, path: &TreePath) -> Option<&TreeEntry> {
@@ -91,6 +104,7 @@ pub(super) struct Walk<'a> {
     taken: Vec<Taken>,
     findings: Vec<Finding>,
     left_out: usize,
+    directories: usize,
 }
 
 /// What one level of directories has to offer, before it is known what is ignored.
@@ -103,7 +117,16 @@ struct Level {
 
 impl<'a> Walk<'a> {
     pub fn new(root: &'a Root, before: &'a Before, limits: Limits, ignored: Ignored<'a>) -> Walk<'a> {
-        Walk { root, before, limits, ignored, taken: Vec::new(), findings: Vec::new(), left_out: 0 }
+        Walk {
+            root,
+            before,
+            limits,
+            ignored,
+            taken: Vec::new(),
+            findings: Vec::new(),
+            left_out: 0,
+            directories: 0,
+        }
     }
 
     pub fn run(mut self) -> Result<(Vec<Taken>, Vec<Finding>), ForgeError> {
@@ -124,6 +147,12 @@ impl<'a> Walk<'a> {
     }
 
     fn look_at(&mut self, directory: &TreePath, level: &mut Level) -> Result<(), ForgeError> {
+        self.directories += 1;
+        if self.directories > self.limits.files {
+            self.left_out += 1;
+            self.taken.extend(self.before.below(directory).map(keep));
+            return Ok(());
+        }
         let entries = match self.root.directory(directory).and_then(|opened| opened.entries()) {
             Ok(entries) => entries,
             Err(error) => {
@@ -170,7 +199,9 @@ impl<'a> Walk<'a> {
             FileType::Directory if known == Some(EntryKind::Submodule) => self.keep_submodule(path),
             FileType::Directory if self.before.has_below(&path) => level.directories.push(path),
             FileType::Directory => level.new_directories.push(path),
-            FileType::RegularFile | FileType::Symlink if known.is_some() => self.take(path, &entry),
+            FileType::RegularFile | FileType::Symlink if self.before.is_tracked(&path) => {
+                self.take(path, &entry)
+            }
             FileType::RegularFile | FileType::Symlink => level.new_files.push((path, entry)),
             _ => self.findings.push(Finding::NotAFile { path }),
         }

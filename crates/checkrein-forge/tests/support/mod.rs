@@ -1,5 +1,11 @@
 //! A job's repository with real git in a temporary directory.
-#![allow(dead_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like tests"
+)]
+#![allow(dead_code, reason = "not every test uses every helper")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
