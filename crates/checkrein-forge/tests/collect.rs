@@ -105,7 +105,8 @@ fn other_branches_detached_heads_and_packed_objects_are_followed() {
 
 #[test]
 fn a_rewritten_or_damaged_history_costs_only_the_history() {
-    let spoil: [(&str, fn(&Job)); 6] = [
+    type Spoil = (&'static str, fn(&Job));
+    let spoil: [Spoil; 6] = [
         ("rewritten", |job| {
             job.agent_git(&["checkout", "-q", "--orphan", "fresh"]);
             job.agent_git(&["add", "-A"]);

@@ -17,6 +17,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use checkrein_forge::*;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use support::*;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -73,40 +74,43 @@ fn flat(prefix: &[u8], tree: &BTreeMap<Vec<u8>, Node>, into: &mut BTreeMap<Vec<u
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn a_clone_is_collected_as_it_is(first in tree(), second in tree()) {
-        let job = Job::with(&[]);
-        for tree in [first, second] {
-            for entry in fs::read_dir(&job.clone).unwrap() {
-                let path = entry.unwrap().path();
-                if path.file_name() != Some(OsStr::new(".git")) {
-                    job.bare.discard_clone(&path).unwrap();
-                }
-            }
-            write(&job.clone, &tree);
-            let collected = job.collect();
-            let odd = collected.findings.iter().find(|f| !matches!(f, Finding::LinkLeavesTree { .. }));
-            prop_assert_eq!(odd, None);
-            let mut expected = BTreeMap::new();
-            flat(b"", &tree, &mut expected);
-            let mut found = BTreeMap::new();
-            for entry in job.bare.list_files(&collected.head).unwrap() {
-                let content = job.bare.show_file(&collected.head, &entry.path, 1000).unwrap();
-                found.insert(entry.path.as_bytes().to_vec(), (entry.kind, content.bytes));
-            }
-            prop_assert_eq!(found, expected);
-            prop_assert_eq!(job.collect().landing, Landing::Nothing);
-        }
-    }
+#[test]
+fn a_clone_is_collected_as_it_is() {
+    let config = ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() };
+    let checked = TestRunner::new(config).run(&(tree(), tree()), |(first, second)| check(&[first, second]));
+    checked.unwrap();
 }
 
-/// Each case runs git a hundred times, so fewer are enough unless more are asked for.
+fn check(trees: &[BTreeMap<Vec<u8>, Node>]) -> Result<(), TestCaseError> {
+    let job = Job::with(&[]);
+    for tree in trees {
+        for entry in fs::read_dir(&job.clone).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_name() != Some(OsStr::new(".git")) {
+                job.bare.discard_clone(&path).unwrap();
+            }
+        }
+        write(&job.clone, tree);
+        let collected = job.collect();
+        let odd = collected.findings.iter().find(|f| !matches!(f, Finding::LinkLeavesTree { .. }));
+        prop_assert_eq!(odd, None);
+        let mut expected = BTreeMap::new();
+        flat(b"", tree, &mut expected);
+        let mut found = BTreeMap::new();
+        for entry in job.bare.list_files(&collected.head).unwrap() {
+            let content = job.bare.show_file(&collected.head, &entry.path, 1000).unwrap();
+            found.insert(entry.path.as_bytes().to_vec(), (entry.kind, content.bytes));
+        }
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(job.collect().landing, Landing::Nothing);
+    }
+    Ok(())
+}
+
+/// Each case runs git a hundred times, so a share of what is asked for is enough.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES")
         .ok()
         .and_then(|cases| cases.parse::<u32>().ok())
-        .map_or(12, |cases| cases / 20)
+        .map_or(12, |cases| cases / 50)
 }
