@@ -1,0 +1,180 @@
+//! An agent's own commits, brought over as objects.
+//!
+//! Its repository is read without its configuration: we look up the head ourselves, and git sees its objects
+//! only as a further place to look, through a directory of ours that holds nothing else. What is brought over
+//! is checked as if it came from a stranger.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use rustix::fs::FileType;
+
+use super::beneath::Root;
+use super::finding::Finding;
+use crate::branch::Branch;
+use crate::call::Call;
+use crate::error::ForgeError;
+use crate::log::{Commit, FORMAT, commits, is_ancestor, range};
+use crate::oid::Oid;
+use crate::path::{TreePath, quoted};
+use crate::repository::Bare;
+
+/// What an agent committed since it was looked at last, oldest first.
+pub(super) struct History {
+    pub head: Oid,
+    pub commits: Vec<Commit>,
+}
+
+pub(super) struct Wanted<'a> {
+    pub clone: &'a Path,
+    pub root: &'a Root,
+    pub branch: &'a Branch,
+    pub seen: &'a Oid,
+    pub most: usize,
+    pub most_bytes: u64,
+}
+
+impl Bare {
+    /// The agent's commits, or a finding that says why there are none to be had.
+    pub(super) fn history(&self, wanted: &Wanted<'_>) -> Result<(Option<History>, Vec<Finding>), ForgeError> {
+        let lost = |reason: String| Ok((None, vec![Finding::HistoryLost { reason }]));
+        let head = match read_head(wanted.root) {
+            Ok(head) => head,
+            Err(reason) => return lost(reason),
+        };
+        if head.oid == *wanted.seen {
+            return Ok((None, Vec::new()));
+        }
+        let view = self.scratch()?;
+        if let Err(reason) = show_objects(wanted, view.path()) {
+            return lost(reason);
+        }
+        match self.bring(wanted, &head.oid, view.path()) {
+            Ok(commits) => {
+                let other = head.branch.filter(|name| name != wanted.branch.as_str());
+                let findings = other.map(|name| Finding::OtherBranch { name }).into_iter().collect();
+                Ok((Some(History { head: head.oid, commits }), findings))
+            }
+            Err(Unsound::Reason(reason)) => lost(reason),
+            // Whatever git says about an agent's objects is the agent's doing, and its files are still there.
+            Err(Unsound::Git(error)) => lost(error.to_string()),
+        }
+    }
+
+    fn bring(&self, wanted: &Wanted<'_>, head: &Oid, view: &Path) -> Result<Vec<Commit>, Unsound> {
+        let with_view = |call: Call| {
+            let place = quoted(view.as_os_str().as_encoded_bytes());
+            call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", String::from_utf8_lossy(&place).into_owned())
+        };
+        let seen = wanted.seen.as_str();
+        let call = self.call(["merge-base", "--is-ancestor", seen, head.as_str()]);
+        if !is_ancestor(with_view(call))? {
+            return Err(Unsound::Reason(format!("{head} does not follow from {seen}")));
+        }
+        let call = self.call(["log", "-z", FORMAT, "--first-parent", "--reverse", "--no-show-signature"]);
+        let call = call.arg(format!("--max-count={}", wanted.most.saturating_add(1)));
+        let commits = commits(with_view(call.args(range(Some(wanted.seen), head))))?;
+        if commits.len() > wanted.most {
+            return Err(Unsound::Reason(format!("there are more than {} of them", wanted.most)));
+        }
+        let call = self.call(["pack-objects", "--revs", "--quiet", "--delta-base-offset", "--threads=1"]);
+        let pack = view.join("new");
+        let name = with_view(call.arg(&pack)).run_with(format!("{head}\n^{seen}\n").into_bytes())?;
+        let name = Oid::from_bytes(&name)?;
+        let pack = view.join(format!("new-{name}.pack"));
+        // Here the view is not there any more: all that the commits need has to have come.
+        let call = self.call(["index-pack", "--stdin", "--strict"]);
+        let call = call.arg(format!("--max-input-size={}", wanted.most_bytes));
+        call.feed(|sink| {
+            let mut file = File::open(&pack).map_err(|error| ForgeError::file(&pack, error))?;
+            Ok(io::copy(&mut file, sink)?)
+        })?;
+        Ok(commits)
+    }
+}
+
+enum Unsound {
+    Reason(String),
+    Git(ForgeError),
+}
+
+impl From<ForgeError> for Unsound {
+    fn from(error: ForgeError) -> Unsound {
+        Unsound::Git(error)
+    }
+}
+
+struct Head {
+    oid: Oid,
+    branch: Option<String>,
+}
+
+const REFERENCE_BYTES: u64 = 4 << 10;
+const PACKED_BYTES: u64 = 4 << 20;
+
+fn read_head(root: &Root) -> Result<Head, String> {
+    let read = |path: &str, limit| match root.read(&TreePath::from(path), limit) {
+        Ok(Some(content)) => Ok(String::from_utf8_lossy(&content).into_owned()),
+        Ok(None) => Err(format!("`{path}` is too long")),
+        Err(error) => Err(format!("`{path}` cannot be read: {error}")),
+    };
+    let head = read(".git/HEAD", REFERENCE_BYTES)?;
+    let head = head.trim();
+    let Some(reference) = head.strip_prefix("ref:").map(str::trim) else {
+        let oid = Oid::parse(head).map_err(|error| error.to_string())?;
+        return Ok(Head { oid, branch: None });
+    };
+    if !TreePath::from(reference).is_plain() || !reference.starts_with("refs/") {
+        return Err("its head is no branch".to_owned());
+    }
+    let oid = match read(&format!(".git/{reference}"), REFERENCE_BYTES) {
+        Ok(text) => Oid::parse(text.trim()).map_err(|error| error.to_string())?,
+        Err(reason) => match packed(&read(".git/packed-refs", PACKED_BYTES).unwrap_or_default(), reference) {
+            Some(oid) => oid,
+            None => return Err(reason),
+        },
+    };
+    let branch = reference.strip_prefix("refs/heads/").map(str::to_owned);
+    Ok(Head { oid, branch: branch.or(Some(reference.to_owned())) })
+}
+
+fn packed(text: &str, reference: &str) -> Option<Oid> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    lines.find(|(_, name)| *name == reference).and_then(|(oid, _)| Oid::parse(oid).ok())
+}
+
+/// Makes a directory of objects that leads to the clone's objects and to nothing else: not to the places its
+/// `info` may name, and to no pipe.
+fn show_objects(wanted: &Wanted<'_>, view: &Path) -> Result<(), String> {
+    let objects = TreePath::from(".git/objects");
+    let said = |error: io::Error| format!("`{objects}` cannot be read: {error}");
+    let clone = wanted.clone.canonicalize().map_err(said)?.join(".git/objects");
+    let all = wanted.root.directory(&objects).and_then(|opened| opened.entries());
+    for entry in all.map_err(|error| said(error.into()))? {
+        let name = String::from_utf8_lossy(&entry.name).into_owned();
+        let fan_out = name.len() == 2 && name.bytes().all(|b| b.is_ascii_hexdigit());
+        if entry.kind != FileType::Directory || !(fan_out || name == "pack") {
+            continue;
+        }
+        let inside = wanted.root.directory(&objects.join(&entry.name)).and_then(|opened| opened.entries());
+        let inside = inside.map_err(|error| said(error.into()))?;
+        if let Some(odd) = inside.iter().find(|found| found.kind != FileType::RegularFile) {
+            let odd = String::from_utf8_lossy(&odd.name).into_owned();
+            return Err(format!("`{objects}/{name}/{odd}` is not a file"));
+        }
+        if fan_out {
+            symlink(clone.join(&name), view.join(&name)).map_err(said)?;
+            continue;
+        }
+        fs::create_dir(view.join("pack")).map_err(said)?;
+        for found in inside {
+            let file = String::from_utf8_lossy(&found.name).into_owned();
+            if file.starts_with("pack-") && (file.ends_with(".pack") || file.ends_with(".idx")) {
+                symlink(clone.join("pack").join(&file), view.join("pack").join(&file)).map_err(said)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! What differs between two commits, as data.
+
+mod read;
+
+use crate::error::ForgeError;
+use crate::oid::Oid;
+use crate::path::TreePath;
+use crate::repository::Bare;
+use crate::tree::EntryKind;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diff {
+    pub files: Vec<FileDiff>,
+    pub added: u64,
+    pub removed: u64,
+    /// Whether there was more than the limits let through; the list of files is always whole.
+    pub cut: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDiff {
+    /// The new path; of a deleted file the old one.
+    pub path: TreePath,
+    pub change: Change,
+    pub old_kind: Option<EntryKind>,
+    pub new_kind: Option<EntryKind>,
+    pub binary: bool,
+    pub added: u64,
+    pub removed: u64,
+    pub hunks: Vec<Hunk>,
+    /// Whether there are more hunks than these.
+    pub cut: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Added,
+    Deleted,
+    Modified,
+    /// A file became a link, or the other way round.
+    Retyped,
+    Renamed {
+        from: TreePath,
+        similarity_percent: u8,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// The text after the ranges, often the name of a function.
+    pub heading: String,
+    pub lines: Vec<Line>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub kind: LineKind,
+    /// Counted from 1; an added line has none.
+    pub old_number: Option<u32>,
+    /// Counted from 1; a removed line has none.
+    pub new_number: Option<u32>,
+    /// Without the line break; what is not text is replaced.
+    pub text: String,
+    /// The file ends here without a line break.
+    pub no_line_break: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    Same,
+    Added,
+    Removed,
+}
+
+/// How much of a diff is read.
+#[derive(Clone, Copy, Debug)]
+pub struct DiffLimits {
+    pub file_lines: usize,
+    pub line_bytes: usize,
+    pub total_bytes: usize,
+}
+
+impl Default for DiffLimits {
+    fn default() -> DiffLimits {
+        DiffLimits { file_lines: 5_000, line_bytes: 4_000, total_bytes: 16 << 20 }
+    }
+}
+
+impl Bare {
+    pub fn diff(&self, old: &Oid, new: &Oid, limits: &DiffLimits) -> Result<Diff, ForgeError> {
+        let call = self.call(["diff-tree", "-r", "-z", "-M", "--raw", "--numstat"]);
+        let listed = call.args(PLAIN).args([old.as_str(), new.as_str(), "--"]).run()?;
+        let mut files = read::files(&listed)?;
+        let call = self.call(["diff-tree", "-r", "-M", "-p", "-U3"]).args(PLAIN);
+        let call = call.args([old.as_str(), new.as_str(), "--"]).output_bytes(limits.total_bytes);
+        let place = call.place();
+        let answer = call.answer()?;
+        if answer.code != 0 && !answer.cut {
+            return Err(answer.failure(place));
+        }
+        let whole = !answer.cut;
+        read::hunks(&answer.output, whole, limits, &mut files);
+        let sum = |count: fn(&FileDiff) -> u64| files.iter().map(count).sum();
+        let (added, removed) = (sum(|file| file.added), sum(|file| file.removed));
+        let cut = files.iter().any(|file| file.cut);
+        Ok(Diff { files, added, removed, cut })
+    }
+}
+
+const PLAIN: [&str; 7] = [
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--full-index",
+    "--submodule=short",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];

@@ -1,0 +1,45 @@
+//! What the engine needs of git for jobs.
+//!
+//! Git is the `git` program. A job has a bare repository of its own; its agent works in a clone that is
+//! hostile ground: git never runs there with a configuration, a hook or an attribute that an agent could
+//! have written, and files are read without following links.
+
+mod git;
+mod repository;
+
+mod clone;
+mod merge;
+mod push;
+
+mod commit;
+mod diff;
+mod log;
+mod publish;
+mod tree;
+
+mod branch;
+mod error;
+mod identity;
+mod oid;
+mod path;
+
+mod call;
+mod import;
+mod refs;
+mod sweep;
+
+pub use branch::{Branch, Names};
+pub use clone::{Collect, Collected, Finding, Limits};
+pub use commit::{FileChange, FilesCommit};
+pub use diff::{Change, Diff, DiffLimits, FileDiff, Hunk, Line, LineKind};
+pub use error::ForgeError;
+pub use git::Git;
+pub use identity::{Identity, Signature};
+pub use log::Commit;
+pub use merge::{Conflict, ConflictedFile, MergeHow, MergeRequest, Merged};
+pub use oid::Oid;
+pub use path::TreePath;
+pub use publish::{Publish, Published};
+pub use push::Landing;
+pub use repository::{Bare, Source};
+pub use tree::{EntryKind, FileContent, TreeEntry};

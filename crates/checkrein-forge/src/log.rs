@@ -1,0 +1,101 @@
+//! Commits: what was done, by whom, and which of it by a person.
+
+use crate::call::Call;
+use crate::error::ForgeError;
+use crate::identity::Identity;
+use crate::oid::Oid;
+use crate::repository::Bare;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub oid: Oid,
+    pub tree: Oid,
+    pub parents: Vec<Oid>,
+    pub author_name: String,
+    pub author_email: String,
+    pub authored_at_seconds: i64,
+    pub committer_name: String,
+    pub committer_email: String,
+    pub committed_at_seconds: i64,
+    pub message: String,
+}
+
+impl Commit {
+    /// The first line of the message.
+    pub fn title(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
+}
+
+impl Bare {
+    /// The commits of `head` that are not in `since`, newest first, at most `limit` of them.
+    pub fn log(&self, since: Option<&Oid>, head: &Oid, limit: usize) -> Result<Vec<Commit>, ForgeError> {
+        let call = self.call(["log", "-z", FORMAT, "--topo-order", "--no-show-signature"]);
+        commits(call.arg(format!("--max-count={limit}")).args(range(since, head)))
+    }
+
+    /// The commits since one that neither the engine nor an agent made, oldest first.
+    ///
+    /// What an agent commits gets the agent's name when it is collected, so an agent cannot pass for a person
+    /// here.
+    pub fn human_commits(
+        &self,
+        since: Option<&Oid>,
+        head: &Oid,
+        machines: &[&Identity],
+        limit: usize,
+    ) -> Result<Vec<Commit>, ForgeError> {
+        let mut commits = self.log(since, head, limit)?;
+        commits.retain(|commit| !machines.iter().any(|machine| machine.email() == commit.author_email));
+        commits.reverse();
+        Ok(commits)
+    }
+
+    /// Whether everything in `old` is in `new` too.
+    pub fn contains(&self, new: &Oid, old: &Oid) -> Result<bool, ForgeError> {
+        is_ancestor(self.call(["merge-base", "--is-ancestor", old.as_str(), new.as_str()]))
+    }
+}
+
+pub(crate) fn is_ancestor(call: Call) -> Result<bool, ForgeError> {
+    let place = call.place();
+    let answer = call.answer()?;
+    match answer.code {
+        0 => Ok(true),
+        1 => Ok(false),
+        _ => Err(answer.failure(place)),
+    }
+}
+
+pub(crate) fn range(since: Option<&Oid>, head: &Oid) -> Vec<String> {
+    let mut words = vec![head.to_string()];
+    words.extend(since.map(|since| format!("^{since}")));
+    words.push("--".to_owned());
+    words
+}
+
+pub(crate) const FORMAT: &str =
+    "--format=tformat:%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B";
+
+/// What a call that prints in this format has to say.
+pub(crate) fn commits(call: Call) -> Result<Vec<Commit>, ForgeError> {
+    let output = call.run()?;
+    let mut fields = output.split(|b| *b == 0).map(|field| String::from_utf8_lossy(field).into_owned());
+    let mut commits = Vec::new();
+    while let Some(oid) = fields.next().filter(|field| !field.is_empty()) {
+        let mut next = || fields.next().unwrap_or_default();
+        commits.push(Commit {
+            oid: Oid::parse(&oid)?,
+            tree: Oid::parse(&next())?,
+            parents: next().split_ascii_whitespace().map(Oid::parse).collect::<Result<_, _>>()?,
+            author_name: next(),
+            author_email: next(),
+            authored_at_seconds: next().parse().unwrap_or_default(),
+            committer_name: next(),
+            committer_email: next(),
+            committed_at_seconds: next().parse().unwrap_or_default(),
+            message: next().trim_end().to_owned(),
+        });
+    }
+    Ok(commits)
+}

@@ -1,0 +1,179 @@
+//! The result of a job goes back to the repository it started from, once, at the end.
+//!
+//! That repository's working tree and index are never written. A branch that somebody has checked out is not
+//! moved under them: the result is left beside it, and the person pulls it when it suits.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::ForgeError;
+use crate::git::UPLOAD_PACK;
+use crate::identity::{Role, Signature};
+use crate::log::{FORMAT, commits, range};
+use crate::merge::{Conflict, MergedTree, author};
+use crate::oid::Oid;
+use crate::repository::{Bare, FETCH, Source};
+
+/// What is published, where to.
+#[derive(Clone, Debug)]
+pub struct Publish<'a> {
+    /// Where the job started.
+    pub source: &'a Source,
+    /// The head of the job's main branch that was approved.
+    pub head: &'a Oid,
+    /// A directory that is the job's alone and stays behind, such as `.checkrein/job` (decision X12).
+    pub without: &'a str,
+    /// Who merges, where the branch went on meanwhile.
+    pub by: &'a Signature,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// The job changed nothing outside its own directory.
+    Nothing,
+    /// The branch the job started from has the result now.
+    Moved { branch: String, from: Oid, to: Oid },
+    /// The result is on a branch of its own; `hint` says how to get it.
+    Beside { branch: String, commit: Oid, hint: String },
+    /// The result is on a branch of its own, and merging it needs a person.
+    Conflict { branch: String, commit: Oid, conflict: Conflict, hint: String },
+}
+
+impl Bare {
+    /// Publishes a result. Doing it again finds it there.
+    pub fn publish(&self, publish: &Publish<'_>) -> Result<Published, ForgeError> {
+        let source = publish.source;
+        let result = self.without_artefacts(publish)?;
+        if result == source.commit {
+            return Ok(Published::Nothing);
+        }
+        let beside = |commit: Oid, why: &str| -> Result<(String, Oid, String), ForgeError> {
+            let branch = self.names().result();
+            self.send(&source.directory, &commit, &branch.reference())?;
+            let hint =
+                format!("{why}; look at it with `git log {branch}`, take it with `git merge {branch}`");
+            Ok((branch.to_string(), commit, hint))
+        };
+        let Some(name) = &source.branch else {
+            let (branch, commit, hint) = beside(result, "the job did not start from a branch")?;
+            return Ok(Published::Beside { branch, commit, hint });
+        };
+        let reference = format!("refs/heads/{name}");
+        let Some(there) = self.source_head(source, &reference)? else {
+            let (branch, commit, hint) = beside(result, &format!("branch `{name}` is gone"))?;
+            return Ok(Published::Beside { branch, commit, hint });
+        };
+        self.fetch(&source.directory, &format!("+{there}:refs/checkrein/upstream"))?;
+        if self.contains(&there, &result)? {
+            return Ok(Published::Moved { branch: name.clone(), from: source.commit.clone(), to: there });
+        }
+        let merged = if self.contains(&result, &there)? {
+            result
+        } else {
+            match self.merge_trees(&there, &result)? {
+                MergedTree::Clean(tree) => {
+                    let message = format!("merge {}\n", self.names().result());
+                    self.commit_tree(&tree, &[&there, &result], publish.by, publish.by, &message)?
+                }
+                MergedTree::Conflict(conflict) => {
+                    let why = format!("branch `{name}` changed the same lines meanwhile");
+                    let (branch, commit, hint) = beside(result, &why)?;
+                    return Ok(Published::Conflict { branch, commit, conflict, hint });
+                }
+            }
+        };
+        if self.is_checked_out(source, &reference)? {
+            let (branch, commit, hint) = beside(merged, &format!("branch `{name}` is checked out"))?;
+            return Ok(Published::Beside { branch, commit, hint });
+        }
+        let (branch, merged, hint) = beside(merged, &format!("branch `{name}` moved just now"))?;
+        let update = ["update-ref", reference.as_str(), merged.as_str(), there.as_str()];
+        if self.git().call_on(&source.directory, update).answer()?.code != 0 {
+            return Ok(Published::Beside { branch, commit: merged, hint });
+        }
+        let scaffold = ["update-ref", "-d", &format!("refs/heads/{branch}"), merged.as_str()];
+        self.git().call_on(&source.directory, scaffold).run()?;
+        Ok(Published::Moved { branch: name.clone(), from: there, to: merged })
+    }
+
+    /// The job's commits again without its own directory; those that are empty then are left out.
+    fn without_artefacts(&self, publish: &Publish<'_>) -> Result<Oid, ForgeError> {
+        let start = &publish.source.commit;
+        let call = self.call(["log", "-z", FORMAT, "--first-parent", "--reverse"]);
+        let mut tip = start.clone();
+        let mut tip_tree = self.tree_of(start)?;
+        for commit in commits(call.args(range(Some(start), publish.head)))? {
+            let tree = self.restored(&commit.tree, start, publish.without)?;
+            if tree == tip_tree {
+                continue;
+            }
+            let by = author(&commit)?;
+            let call = self.call(["commit-tree", tree.as_str(), "-p", tip.as_str()]);
+            let call = call.envs(by.environment(Role::Author));
+            let committer = by.identity.at(commit.committed_at_seconds);
+            let call = call.envs(committer.environment(Role::Committer));
+            tip = Oid::from_bytes(&call.run_with(format!("{}\n", commit.message).into_bytes())?)?;
+            tip_tree = tree;
+        }
+        Ok(tip)
+    }
+
+    /// A tree in which one directory is as it was at the start, or is not there if it was not.
+    fn restored(&self, tree: &Oid, start: &Oid, directory: &str) -> Result<Oid, ForgeError> {
+        let index = self.scratch()?;
+        let on = |arguments: &[&str]| self.call(arguments).env("GIT_INDEX_FILE", index.path().join("index"));
+        on(&["read-tree", tree.as_str()]).run()?;
+        // With an index of ours and no working tree, this touches no file.
+        let prefix = format!("{}/", directory.trim_matches('/'));
+        let listed = on(&["ls-files", "-z", "--", &format!(":(top,literal){prefix}")]).run()?;
+        let listed = listed.split(|b| *b == 0).filter(|path| !path.is_empty());
+        let mut changes: Vec<u8> = Vec::new();
+        for path in listed {
+            changes.extend(format!("0 {}\t", self.zero()).into_bytes());
+            changes.extend_from_slice(path);
+            changes.push(0);
+        }
+        for entry in self.list_files(start)? {
+            if entry.path.as_bytes().starts_with(prefix.as_bytes()) {
+                changes.extend(format!("{} {}\t", entry.kind.mode(), entry.oid).into_bytes());
+                changes.extend_from_slice(entry.path.as_bytes());
+                changes.push(0);
+            }
+        }
+        if changes.is_empty() {
+            return Ok(tree.clone());
+        }
+        on(&["update-index", "-z", "--index-info"]).run_with(changes)?;
+        Oid::from_bytes(&on(&["write-tree"]).run()?)
+    }
+
+    fn source_head(&self, source: &Source, reference: &str) -> Result<Option<Oid>, ForgeError> {
+        let verify = ["rev-parse", "--verify", "--quiet", &format!("{reference}^{{commit}}")];
+        let answer = self.git().call_on(&source.directory, verify).answer()?;
+        Ok(Oid::from_bytes(&answer.output).ok())
+    }
+
+    /// Copies a commit to the other repository, to a branch of ours there.
+    fn send(&self, to: &Path, commit: &Oid, reference: &str) -> Result<(), ForgeError> {
+        let call = self.git().call_on(to, FETCH).arg(UPLOAD_PACK).arg("--").arg(self.path());
+        call.arg(format!("+{commit}:{reference}")).run().map(drop)
+    }
+
+    /// Whether a working tree of that repository is on the branch, or in the middle of a rebase of it.
+    fn is_checked_out(&self, source: &Source, reference: &str) -> Result<bool, ForgeError> {
+        let output =
+            self.git().call_on(&source.directory, ["worktree", "list", "--porcelain", "-z"]).run()?;
+        let line = format!("branch {reference}");
+        if output.split(|b| *b == 0).any(|field| field == line.as_bytes()) {
+            return Ok(true);
+        }
+        let mut places = vec![source.directory.clone()];
+        let further = fs::read_dir(source.directory.join("worktrees")).into_iter().flatten();
+        places.extend(further.filter_map(|entry| entry.ok().map(|entry| entry.path())));
+        let rebased = |place: &PathBuf, file: &str| {
+            fs::read_to_string(place.join(file)).is_ok_and(|said| said.trim() == reference)
+        };
+        let files = ["rebase-merge/head-name", "rebase-apply/head-name"];
+        Ok(places.iter().any(|place| files.iter().any(|file| rebased(place, file))))
+    }
+}

@@ -1,0 +1,272 @@
+//! The bare repository of a job.
+//!
+//! It is the job's own, also when the job starts from a repository that was there: that one's working tree,
+//! index, branches and configuration stay as they are until the result is published.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::branch::{Branch, Names};
+use crate::call::Call;
+use crate::error::ForgeError;
+use crate::git::{ATTRIBUTES, Git, UPLOAD_PACK};
+use crate::identity::Signature;
+use crate::oid::Oid;
+use crate::refs::{Expected, Transaction};
+
+#[derive(Clone, Debug)]
+pub struct Bare {
+    git: Git,
+    path: PathBuf,
+    names: Names,
+    format: Format,
+}
+
+/// How objects are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Sha1,
+    Sha256,
+}
+
+/// A repository that was there, looked at without changing anything.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Where its references and objects are.
+    pub directory: PathBuf,
+    /// The branch the job starts from; none if it starts from a commit alone.
+    pub branch: Option<String>,
+    pub commit: Oid,
+    pub(crate) format: Format,
+}
+
+impl Source {
+    /// Finds the repository a directory belongs to, and the commit that `revision` is in it; what is checked
+    /// out if none is named.
+    pub fn look(git: &Git, directory: &Path, revision: Option<&str>) -> Result<Source, ForgeError> {
+        let not_one = || ForgeError::NotARepository { path: directory.to_owned() };
+        let asked =
+            ["rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--show-object-format"];
+        let answer = git.call(directory, asked).answer()?;
+        if answer.code != 0 {
+            return Err(not_one());
+        }
+        let mut lines = answer.output.split(|b| *b == b'\n').map(OsStr::from_bytes);
+        let common = PathBuf::from(lines.next().ok_or_else(not_one)?);
+        // In a further working tree, what is checked out is its own matter.
+        let found = PathBuf::from(lines.next().ok_or_else(not_one)?);
+        let format = if lines.next() == Some(OsStr::new("sha256")) { Format::Sha256 } else { Format::Sha1 };
+
+        let revision = revision.unwrap_or("HEAD");
+        let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
+        let answer = git.call_on(&found, verify).arg(format!("{revision}^{{commit}}")).answer()?;
+        let no_commit = || ForgeError::NoCommit { revision: revision.to_owned(), repository: found.clone() };
+        let commit = Oid::from_bytes(&answer.output).map_err(|_| no_commit())?;
+        let symbolic =
+            ["rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", revision];
+        let name = git.call_on(&found, symbolic).answer()?.output;
+        let name = String::from_utf8_lossy(&name).trim().to_owned();
+        let branch = name.strip_prefix("refs/heads/").map(str::to_owned);
+        Ok(Source { directory: common, branch, commit, format })
+    }
+}
+
+impl Bare {
+    /// Makes a repository whose main branch has one empty commit. One that is there already is opened.
+    pub fn create(git: &Git, path: &Path, names: Names, first: &Signature) -> Result<Bare, ForgeError> {
+        Bare::build(git, path, names, Format::Sha1, |bare| {
+            let tree = Oid::from_bytes(&bare.call(["mktree"]).run()?)?;
+            let commit = bare.commit_tree(&tree, &[], first, first, "start of the job\n")?;
+            bare.change(Transaction::default().set(bare.names.main().reference(), &commit, Expected::Absent))
+        })
+    }
+
+    /// Makes a repository whose main branch starts at a commit of another one. One that is there already is
+    /// opened. The history is copied: what happens to the other repository does not reach the job.
+    pub fn create_from(git: &Git, path: &Path, names: Names, source: &Source) -> Result<Bare, ForgeError> {
+        Bare::build(git, path, names, source.format, |bare| {
+            let main = bare.names.main().reference();
+            bare.fetch(&source.directory, &format!("{}:{main}", source.commit))
+        })
+    }
+
+    pub fn open(git: &Git, path: &Path, names: Names) -> Result<Bare, ForgeError> {
+        let not_one = |_| ForgeError::NotARepository { path: path.to_owned() };
+        let path = path.canonicalize().map_err(not_one)?;
+        let config = fs::read_to_string(path.join("config")).map_err(not_one)?;
+        let format = if config.contains("objectformat = sha256") { Format::Sha256 } else { Format::Sha1 };
+        Ok(Bare { git: git.clone(), path, names, format })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The commit a branch is at, if it is there.
+    pub fn head(&self, branch: &Branch) -> Result<Option<Oid>, ForgeError> {
+        Ok(self.references(&[branch.reference()])?.remove(&branch.reference()))
+    }
+
+    /// Cuts a branch at a commit. Doing it again is harmless, also when the branch went on since.
+    pub fn cut_branch(&self, branch: &Branch, at: &Oid) -> Result<(), ForgeError> {
+        let change = Transaction::default().set(branch.reference(), at, Expected::Absent);
+        match self.change(change) {
+            Err(ForgeError::Moved { found: Some(found), .. }) if self.contains(&found, at)? => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Deletes a branch that is where it was seen, and all that is remembered of its clone. Doing it again is
+    /// harmless.
+    pub fn delete_branch(&self, branch: &Branch, expected: &Oid) -> Result<(), ForgeError> {
+        let mut change = Transaction::default();
+        match self.head(branch)? {
+            Some(found) if found != *expected => {
+                let (expected, found) = (Some(expected.clone()), Some(found));
+                return Err(ForgeError::Moved { branch: branch.to_string(), expected, found });
+            }
+            Some(found) => change = change.delete(branch.reference(), Expected::At(found)),
+            None => {}
+        }
+        for (name, at) in self.references(&[clone_references(branch), branch.unmerged().reference()])? {
+            change = change.delete(name, Expected::At(at));
+        }
+        self.change(change)
+    }
+
+    /// Every branch there is, by name.
+    pub fn branches(&self) -> Result<Vec<(String, Oid)>, ForgeError> {
+        let found = self.references(&["refs/heads".to_owned()])?;
+        let short = |name: String| name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name);
+        Ok(found.into_iter().map(|(name, oid)| (short(name), oid)).collect())
+    }
+
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(crate) fn call<I, S>(&self, arguments: I) -> Call
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        self.git.call_on(&self.path, arguments)
+    }
+
+    pub(crate) fn zero(&self) -> String {
+        "0".repeat(if self.format == Format::Sha256 { 64 } else { 40 })
+    }
+
+    /// A place for what is needed only during a call.
+    pub(crate) fn scratch(&self) -> Result<tempfile::TempDir, ForgeError> {
+        let place = self.path.join("scratch");
+        let made = fs::create_dir_all(&place).and_then(|()| tempfile::tempdir_in(&place));
+        made.map_err(|error| ForgeError::file(&place, error))
+    }
+
+    pub(crate) fn existing_head(&self, branch: &Branch) -> Result<Oid, ForgeError> {
+        let missing = || ForgeError::NoBranch { branch: branch.to_string(), repository: self.path.clone() };
+        self.head(branch)?.ok_or_else(missing)
+    }
+
+    pub(crate) fn fetch(&self, from: &Path, what: &str) -> Result<(), ForgeError> {
+        self.call(FETCH)
+            .arg("--update-head-ok")
+            .arg(UPLOAD_PACK)
+            .arg("--")
+            .arg(from)
+            .arg(what)
+            .run()
+            .map(drop)
+    }
+
+    /// Builds it beside its place and moves it there, so that half of one is never found.
+    fn build(
+        git: &Git,
+        path: &Path,
+        names: Names,
+        format: Format,
+        fill: impl FnOnce(&Bare) -> Result<(), ForgeError>,
+    ) -> Result<Bare, ForgeError> {
+        if path.exists() {
+            return Bare::open(git, path, names);
+        }
+        let parent = path.parent().unwrap_or(Path::new("/"));
+        let failed = |error| ForgeError::file(path, error);
+        fs::create_dir_all(parent).map_err(failed)?;
+        let building = tempfile::Builder::new().prefix(".building-").tempdir_in(parent).map_err(failed)?;
+        init(git, building.path(), Kind::Bare, format, &names.main())?;
+        let mut bare = Bare::open(git, building.path(), names)?;
+        for (key, value) in SETTINGS {
+            bare.call(["config", key, value]).run()?;
+        }
+        fill(&bare)?;
+        fs::rename(&bare.path, path).map_err(failed)?;
+        bare.path = path.canonicalize().map_err(failed)?;
+        Ok(bare)
+    }
+}
+
+pub(crate) const FETCH: [&str; 7] = [
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-write-fetch-head",
+    "--no-auto-maintenance",
+    "--no-recurse-submodules",
+    "--update-shallow",
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Bare,
+    WithFiles,
+}
+
+/// An empty repository without anybody's template, in which attributes have no say.
+pub(crate) fn init(
+    git: &Git,
+    directory: &Path,
+    kind: Kind,
+    format: Format,
+    branch: &Branch,
+) -> Result<(), ForgeError> {
+    let format = match format {
+        Format::Sha1 => "--object-format=sha1",
+        Format::Sha256 => "--object-format=sha256",
+    };
+    let branch = format!("--initial-branch={branch}");
+    let mut call = git.call(directory, ["init", "--quiet", "--template=", format, &branch]);
+    if kind == Kind::Bare {
+        call = call.arg("--bare");
+    }
+    call.run()?;
+    let inside = if kind == Kind::Bare { directory.to_owned() } else { directory.join(".git") };
+    let info = inside.join("info");
+    let written = fs::create_dir_all(&info).and_then(|()| fs::write(info.join("attributes"), ATTRIBUTES));
+    written.map_err(|error| ForgeError::file(&info, error))
+}
+
+/// What a person who pushes to a phase meets: nothing is rewritten or deleted, and what is broken stays out.
+const SETTINGS: [(&str, &str); 5] = [
+    ("receive.denyNonFastForwards", "true"),
+    ("receive.denyDeletes", "true"),
+    ("receive.fsckObjects", "true"),
+    ("transfer.hideRefs", "refs/checkrein"),
+    ("gc.auto", "0"),
+];
+
+/// Where it is remembered what was taken out of a branch's clone.
+pub(crate) fn clone_references(branch: &Branch) -> String {
+    format!("refs/checkrein/clones/{branch}")
+}
