@@ -1,7 +1,7 @@
 //! Drives a run from the terminal: shows it, asks the person, reports.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
+use std::io::IsTerminal;
 
 use checkrein_core::checkpoint::Verdict;
 use checkrein_core::run::{HoldKind, Run, RunEvent, RunStatus};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::commands::report::Shape;
-use crate::error::{CliError, Exit, note};
+use crate::error::{CliError, Exit, note, say};
 use crate::output::{Output, harmless, one_line};
 use crate::progress::Progress;
 use crate::prompt::{Chosen, choose};
@@ -300,8 +300,4 @@ fn action_line(action: &Value) -> String {
         line.push_str(&format!(" · {file}"));
     }
     line
-}
-
-fn say(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

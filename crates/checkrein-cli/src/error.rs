@@ -225,6 +225,6 @@ fn label(word: &str, color: AnsiColor, text: &str) -> String {
 }
 
 /// A closed stderr is nobody's error.
-fn say(text: &str) {
+pub fn say(text: &str) {
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }

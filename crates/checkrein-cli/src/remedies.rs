@@ -1,6 +1,5 @@
 //! Offers the fixes a run proposes, one after the other, to the person at the terminal.
 
-use std::io::Write;
 use std::path::Path;
 
 use checkrein_core::report::{Remedy, Report};
@@ -8,7 +7,7 @@ use checkrein_core::run::Choice;
 use checkrein_engine::Driver;
 use tokio::sync::watch;
 
-use crate::error::CliError;
+use crate::error::{CliError, say};
 use crate::output::{harmless, one_line};
 use crate::progress::Progress;
 use crate::prompt::{Chosen, choose, line};
@@ -155,8 +154,4 @@ fn tail(path: &Path) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let shown = lines.iter().skip(lines.len().saturating_sub(OUTPUT_LINES_MAX));
     shown.map(|line| format!("  | {}\n", harmless(line))).collect()
-}
-
-fn say(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

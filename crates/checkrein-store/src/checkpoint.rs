@@ -34,6 +34,16 @@ pub struct Page<T> {
     pub next: Option<i64>,
 }
 
+impl<T> Page<T> {
+    /// Of one item more than were wanted, where there is one.
+    pub(crate) fn of(mut items: Vec<T>, limit: usize, number: impl Fn(&T) -> i64) -> Page<T> {
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let next = if more { items.last().map(number) } else { None };
+        Page { items, next }
+    }
+}
+
 const COLUMNS: &str = "number, id, version, worker, phase, type, status, round, digest, created_ms, resolved_ms, \
                        reason, resolved_by, run";
 
@@ -132,10 +142,7 @@ pub(crate) fn list(
     for row in rows {
         items.push(row??);
     }
-    let more = items.len() > limit;
-    items.truncate(limit);
-    let next = if more { items.last().map(|item| item.number) } else { None };
-    Ok(Page { items, next })
+    Ok(Page::of(items, limit, |item| item.number))
 }
 
 pub(crate) fn clear(connection: &Connection) -> Result<(), StoreError> {

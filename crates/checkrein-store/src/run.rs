@@ -181,10 +181,7 @@ pub(crate) fn list(
     for row in rows {
         items.push(row??);
     }
-    let more = items.len() > limit;
-    items.truncate(limit);
-    let next = if more { items.last().map(|item| item.number) } else { None };
-    Ok(Page { items, next })
+    Ok(Page::of(items, limit, |item| item.number))
 }
 
 /// Forgets what happened in a run, if it is still at this version. That it was stays.

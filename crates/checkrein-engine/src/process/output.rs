@@ -9,12 +9,7 @@ const TAIL_BYTES: u64 = 1 << 20;
 
 /// The last line that is not blank. What is no text in it shows as `\u{fffd}`.
 pub fn last_line(path: &Path) -> Option<String> {
-    let mut file = File::open(path).ok()?;
-    let bytes = file.metadata().ok()?.len();
-    let from = bytes.saturating_sub(TAIL_BYTES);
-    file.seek(SeekFrom::Start(from)).ok()?;
-    let mut tail = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
+    let (from, tail) = tail(path)?;
     let mut lines = tail.rsplit(|byte| *byte == b'\n').peekable();
     while let Some(line) = lines.next() {
         let whole = from == 0 || lines.peek().is_some();
@@ -27,18 +22,10 @@ pub fn last_line(path: &Path) -> Option<String> {
 
 /// Whether the last line that is not blank ends like an object, but is too long for all of it to be here.
 pub fn ends_in_a_long_object(path: &Path, truncated: bool) -> bool {
-    let read = || -> Option<Vec<u8>> {
-        let mut file = File::open(path).ok()?;
-        let from = file.metadata().ok()?.len().saturating_sub(TAIL_BYTES);
-        file.seek(SeekFrom::Start(from)).ok()?;
-        let mut tail = Vec::new();
-        file.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
-        Some(tail)
-    };
-    let tail = read().unwrap_or_default();
+    let Some((from, tail)) = tail(path) else { return false };
     let text = tail.trim_ascii_end();
     let line = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    let cut = truncated || line.len() == text.len() && tail.len() as u64 == TAIL_BYTES;
+    let cut = truncated || line.len() == text.len() && from > 0;
     cut && line.ends_with(b"}") && serde_json::from_slice::<serde_json::Value>(line).is_err()
 }
 
@@ -47,6 +34,16 @@ pub fn last_object(path: &Path) -> Option<String> {
     let line = last_line(path)?;
     serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&line).ok()?;
     Some(line)
+}
+
+/// The end of a file, and where it begins.
+fn tail(path: &Path) -> Option<(u64, Vec<u8>)> {
+    let mut file = File::open(path).ok()?;
+    let from = file.metadata().ok()?.len().saturating_sub(TAIL_BYTES);
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut tail = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
+    Some((from, tail))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use checkrein_core::config::{Fate, Kept, fate};
-use checkrein_core::run::{RunId, RunStatus, log};
+use checkrein_core::run::{RunStatus, log};
 use checkrein_store::{RunFilter, RunRow, Version};
 
 use super::place::Place;
@@ -139,11 +139,6 @@ impl Engine {
             }
         }
         Ok(removed)
-    }
-
-    /// Whether the output of a run is still there.
-    pub fn has_output(&self, id: &RunId) -> bool {
-        self.store.path().parent().is_some_and(|parent| parent.join("runs").join(id.as_str()).is_dir())
     }
 }
 
