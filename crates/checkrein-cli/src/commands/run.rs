@@ -89,6 +89,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         values,
         directory: directory_text(&directory)?,
         only: args.phases.clone(),
+        job: None,
     };
     let session = args.store.open_with(settings)?;
     let who = session.principal()?;

@@ -29,7 +29,12 @@ pub struct Args {
 }
 
 fn status(text: &str) -> Result<RunStatus, String> {
-    RunStatus::parse(text).ok_or_else(|| {
+    let word = match text {
+        "processing" => "running",
+        "pending_review" => "held",
+        other => other,
+    };
+    RunStatus::parse(word).ok_or_else(|| {
         let names: Vec<&str> = RunStatus::ALL.iter().map(|status| status.name()).collect();
         format!("expected one of {}", names.join(", "))
     })
@@ -57,9 +62,9 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         table.row(vec![
             run.id.to_string(),
             if session.engine.is_left(run) {
-                format!("{}, left", state.status)
+                format!("{}, left", state.status_word())
             } else {
-                state.status.to_string()
+                state.status_word().to_owned()
             },
             age(state.created_at),
             one_line(&run.workflow),
@@ -77,7 +82,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
 fn item(stored: &StoredRun) -> serde_json::Value {
     let (run, state) = (&stored.run, &stored.run.state);
     json!({
-        "run_id": run.id, "workflow_id": run.workflow, "status": state.status, "target": run.target,
+        "run_id": run.id, "workflow_id": run.workflow, "status": state.status_word(), "target": run.target,
         "work_id": run.work_id, "rerun_of": run.rerun_of, "created_at": state.created_at,
         "started_at": state.started_at, "ended_at": state.ended_at, "updated_at": stored.updated_at,
         "response_totals": state.tally,
