@@ -42,6 +42,9 @@ pub(super) fn prepare(
     let main = repository.main()?;
     if repository.bare.head(&branch)?.is_none() {
         repository.bare.cut_branch(&branch, &main)?;
+        repository.mirror(definition, &repository.names.main());
+    } else {
+        repository.take_mirrored(definition, &branch);
     }
     let clone = place.clone();
     take_back(&repository, &branch, &clone, at)?;
