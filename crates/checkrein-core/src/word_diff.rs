@@ -15,47 +15,51 @@ const WORDS_MAX: usize = 4_000;
 const CHANGED_PERCENT_MAX: usize = 70;
 
 /// Lines that were removed and those that came in their place, each as pieces. The pieces of a line give the
-/// line again.
+/// line again. The first is compared with the first and so on; a line without a counterpart is new or gone as
+/// a whole.
 pub fn word_diff(removed: &[&str], added: &[&str]) -> (Vec<Vec<Piece>>, Vec<Vec<Piece>>) {
-    let (old, new) = (words(removed), words(added));
-    if removed.is_empty() || added.is_empty() || old.len() + new.len() > WORDS_MAX {
-        return (whole(removed), whole(added));
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for (old, new) in removed.iter().zip(added) {
+        let (old, new) = line_diff(old, new);
+        before.push(old);
+        after.push(new);
+    }
+    before.extend(removed.iter().skip(added.len()).map(|line| whole(line)));
+    after.extend(added.iter().skip(removed.len()).map(|line| whole(line)));
+    (before, after)
+}
+
+fn line_diff(old_line: &str, new_line: &str) -> (Vec<Piece>, Vec<Piece>) {
+    let (old, new) = (words(old_line), words(new_line));
+    if old.len() + new.len() > WORDS_MAX {
+        return (whole(old_line), whole(new_line));
     }
     let mut old_changed = vec![false; old.len()];
     let mut new_changed = vec![false; new.len()];
+    let mark = |flags: &mut [bool], range: std::ops::Range<usize>| {
+        flags.get_mut(range).into_iter().flatten().for_each(|flag| *flag = true);
+    };
     for op in capture_diff_slices(Algorithm::Myers, &old, &new) {
-        let mark = |flags: &mut [bool], range: std::ops::Range<usize>| {
-            flags.get_mut(range).into_iter().flatten().for_each(|flag| *flag = true);
-        };
-        match op {
-            DiffOp::Equal { .. } => {}
-            _ => {
-                mark(&mut old_changed, op.old_range());
-                mark(&mut new_changed, op.new_range());
-            }
+        if !matches!(op, DiffOp::Equal { .. }) {
+            mark(&mut old_changed, op.old_range());
+            mark(&mut new_changed, op.new_range());
         }
     }
-    (lines(&old, &old_changed), lines(&new, &new_changed))
+    (calm(joined(&old, &old_changed)), calm(joined(&new, &new_changed)))
 }
 
-/// The words of all lines, with the line break after each line but the last.
-fn words<'t>(lines: &[&'t str]) -> Vec<&'t str> {
+fn words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        if index > 0 {
-            words.push("\n");
-        }
-        let mut rest = *line;
-        while let Some(first) = rest.chars().next() {
-            let class = class(first);
-            let end = match class {
-                Class::Sign => first.len_utf8(),
-                _ => rest.find(|c| self::class(c) != class).unwrap_or(rest.len()),
-            };
-            let (word, after) = rest.split_at(end);
-            words.push(word);
-            rest = after;
-        }
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let class = class(first);
+        let end = match class {
+            Class::Sign => first.len_utf8(),
+            _ => rest.find(|c| self::class(c) != class).unwrap_or(rest.len()),
+        };
+        let (word, after) = rest.split_at(end);
+        words.push(word);
+        rest = after;
     }
     words
 }
@@ -78,21 +82,19 @@ fn class(c: char) -> Class {
     }
 }
 
-/// Words put together again, line by line.
-fn lines(words: &[&str], changed: &[bool]) -> Vec<Vec<Piece>> {
-    let mut lines: Vec<Vec<Piece>> = vec![Vec::new()];
-    for (word, changed) in words.iter().zip(changed) {
-        if *word == "\n" {
-            lines.push(Vec::new());
-            continue;
-        }
-        let Some(line) = lines.last_mut() else { continue };
-        match line.last_mut() {
-            Some(piece) if piece.changed == *changed => piece.text.push_str(word),
-            _ => line.push(Piece { text: (*word).to_owned(), changed: *changed }),
+/// Words put together again. A space between two words that changed went with them.
+fn joined(words: &[&str], changed: &[bool]) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let at = |index: usize| changed.get(index).copied().unwrap_or(false);
+    for (index, word) in words.iter().enumerate() {
+        let between = index > 0 && word.trim().is_empty() && at(index - 1) && at(index + 1);
+        let changed = at(index) || between;
+        match pieces.last_mut() {
+            Some(piece) if piece.changed == changed => piece.text.push_str(word),
+            _ => pieces.push(Piece { text: (*word).to_owned(), changed }),
         }
     }
-    lines.into_iter().map(calm).collect()
+    pieces
 }
 
 /// A line that is new as a whole has no words that stand out.
@@ -106,8 +108,8 @@ fn calm(line: Vec<Piece>) -> Vec<Piece> {
     vec![Piece { text: line.into_iter().map(|piece| piece.text).collect(), changed: false }]
 }
 
-fn whole(lines: &[&str]) -> Vec<Vec<Piece>> {
-    lines.iter().map(|line| vec![Piece { text: (*line).to_owned(), changed: false }]).collect()
+fn whole(line: &str) -> Vec<Piece> {
+    vec![Piece { text: line.to_owned(), changed: false }]
 }
 
 #[cfg(test)]
@@ -140,8 +142,10 @@ mod tests {
             (
                 &["if ready { go() }"],
                 &["if ready {", "    go() }"],
-                "if ready {[ ]go() } → if ready {|[    ]go() }",
+                "if ready {[ go() }] → if ready {|    go() }",
             ),
+            (&["one two three"], &["one 2 3"], "one [two three] → one [2 3]"),
+            (&["to all of you"], &["to you", "to all of you"], "to [all of ]you → to you|to all of you"),
             (&[], &["new"], " → new"),
             (&["gone"], &[], "gone → "),
             (&["größe: 1 €"], &["größe: 2 €"], "größe: [1] € → größe: [2] €"),

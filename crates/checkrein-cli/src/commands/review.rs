@@ -69,7 +69,11 @@ fn mark(text: &str) -> Result<Mark, String> {
         "none" => None,
         _ => return Err("expected FILE=approved, FILE=changes_requested or FILE=none".to_owned()),
     };
-    if file.is_empty() { Err("a mark needs a file".to_owned()) } else { Ok(Mark { file: file.to_owned(), mark }) }
+    if file.is_empty() {
+        Err("a mark needs a file".to_owned())
+    } else {
+        Ok(Mark { file: file.to_owned(), mark })
+    }
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
@@ -149,7 +153,10 @@ impl Args {
         let mut out = String::new();
         for new in self.comments.iter().chain(&self.replies) {
             if let Some(file) = new.file.as_deref().filter(|file| !changed(file)) {
-                warn(format_args!("`{}` did not change here; the agent gets the comment all the same", one_line(file)));
+                warn(format_args!(
+                    "`{}` did not change here; the agent gets the comment all the same",
+                    one_line(file)
+                ));
             }
             let comment = session.wait(session.engine.comment(&who, id, new.clone()))?;
             out.push_str(&format!("{}\n", comment.id));

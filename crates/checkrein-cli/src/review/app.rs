@@ -63,7 +63,10 @@ pub enum Mode {
     Help,
     /// Something to be read before anything else.
     Notice(String),
-    Write { purpose: Purpose, input: Input },
+    Write {
+        purpose: Purpose,
+        input: Input,
+    },
     Confirm(Confirm),
 }
 

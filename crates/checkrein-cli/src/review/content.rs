@@ -40,6 +40,8 @@ pub struct Row {
     pub line: Option<u32>,
     /// The thread this is part of.
     pub thread: Option<String>,
+    /// How far what does not fit on a line is indented on the next.
+    pub hang: usize,
     /// Whether the next hunk or thread begins here.
     pub stop: bool,
 }
@@ -65,7 +67,7 @@ impl Row {
 
 /// Lines of a text, each a row.
 fn lines<'t>(ink: Ink, indent: &'t str, text: &'t str) -> impl Iterator<Item = Row> + 't {
-    text.lines().map(move |line| Row::new(ink, format!("{indent}{line}")))
+    text.lines().map(move |line| Row::new(ink, format!("{indent}{line}").trim_end()))
 }
 
 /// A thread below what it is about.
@@ -79,6 +81,9 @@ fn thread(thread: &Thread, place: Option<String>) -> Vec<Row> {
             let mut about: Vec<String> = place.clone().into_iter().collect();
             about.extend(thread.phase.clone());
             about.push(format!("round {}", thread.round));
+            if thread.changed {
+                about.push("changed since".to_owned());
+            }
             head = head.and(Ink::Faint, format!(" · {}", about.join(" · ")));
             head = head.stop();
         }

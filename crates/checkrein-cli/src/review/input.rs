@@ -95,7 +95,9 @@ impl Input {
     fn erase(&mut self) {
         if let Some(column) = self.column.checked_sub(1) {
             self.column = column;
-            self.edit(|line, at| drop(line.remove(at)));
+            self.edit(|line, at| {
+                line.remove(at);
+            });
         } else if let Some(above) = self.row.checked_sub(1) {
             let gone = self.lines.remove(self.row);
             self.row = above;

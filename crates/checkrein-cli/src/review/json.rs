@@ -52,9 +52,7 @@ pub fn json(reviewed: &Reviewed, material: &ReviewMaterial) -> Value {
 fn conflict(asked: &Value, material: &ReviewMaterial) -> Value {
     let mut told = asked.get("conflict").cloned().unwrap_or_default();
     if let (Some(told), Some(now)) = (told.as_object_mut(), &material.conflict) {
-        let file = |file: &checkrein_forge::ConflictedFile| {
-            json!({"path": file.path.to_string(), "text": file.text, "cut": file.cut})
-        };
+        let file = |file: &checkrein_forge::ConflictedFile| json!({"path": file.path.to_string(), "text": file.text, "cut": file.cut});
         told.insert("texts".to_owned(), now.files.iter().map(file).collect());
     }
     told
@@ -89,9 +87,9 @@ fn file(file: &FileDiff, reviewed: &Reviewed) -> Value {
         Change::Retyped => ("retyped", None),
         Change::Renamed { from, .. } => ("renamed", Some(from.to_string())),
     };
-    let hunks = file.hunks.iter().map(|hunk| {
-        json!({"heading": hunk.heading, "lines": hunk.lines.iter().map(line).collect::<Vec<_>>()})
-    });
+    let hunks = file.hunks.iter().map(
+        |hunk| json!({"heading": hunk.heading, "lines": hunk.lines.iter().map(line).collect::<Vec<_>>()}),
+    );
     json!({
         "mark": reviewed.marks.get(&path),
         "path": path,

@@ -1,6 +1,7 @@
 //! The review of a job's phase: one model of it, shown as text, as data, or on a screen to walk through.
 
 mod app;
+mod asking;
 mod content;
 mod input;
 pub mod json;
@@ -13,6 +14,7 @@ mod view;
 use checkrein_core::principal::Principal;
 use checkrein_engine::{Engine, EngineError, ReviewMaterial, Reviewed};
 
+pub use asking::ask;
 pub use content::Which;
 pub use model::Review;
 pub use screen::{Left, open};
@@ -27,3 +29,8 @@ pub async fn load(
     let material = engine.review_material(by, &reviewed).await?;
     Ok((reviewed, material))
 }
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

@@ -96,13 +96,18 @@ impl Review {
         let text = |name: &str| asked.get(name).and_then(Value::as_str).map(clean);
         let checkpoint = &reviewed.checkpoint.checkpoint;
         let todos = |name: &str| -> Vec<Todo> {
-            let list: Vec<Todo> = serde_json::from_value(asked.get(name).cloned().unwrap_or_default())
-                .unwrap_or_default();
+            let list: Vec<Todo> =
+                serde_json::from_value(asked.get(name).cloned().unwrap_or_default()).unwrap_or_default();
             list.into_iter().map(|todo| Todo { content: one_line(&todo.content), ..todo }).collect()
         };
         let protected = texts(&asked, "protected");
+        let own = reviewed.view.run.job().map_or("", |(definition, _)| definition.repository.artefacts());
         let shown = |diff: &Diff| -> Vec<FileShown> {
-            diff.files.iter().map(|file| FileShown::of(file, reviewed, &protected)).collect()
+            let mut files: Vec<FileShown> =
+                diff.files.iter().map(|file| FileShown::of(file, reviewed, &protected)).collect();
+            // What the engine keeps about the phase is read last.
+            files.sort_by_key(|file| is_record(own, &file.path));
+            files
         };
         let since = material.since_last_round.as_ref();
         Review {
@@ -207,6 +212,15 @@ impl FileShown {
             _ => 'M',
         }
     }
+}
+
+/// Files the engine writes about a phase.
+fn is_record(own: &str, path: &str) -> bool {
+    path.strip_prefix(own).is_some_and(|name| {
+        matches!(name, "workspace.md" | "feedback.md")
+            || name.starts_with("tools/")
+            || name.starts_with("archive/")
+    })
 }
 
 fn shown_commit(commit: &Commit, material: &ReviewMaterial) -> CommitShown {

@@ -3,7 +3,7 @@
 use checkrein_core::run::RunEvent;
 use checkrein_core::run::job::Comment;
 use checkrein_engine::Reviewed;
-use checkrein_forge::{Diff, FileDiff, LineKind};
+use checkrein_forge::{Diff, FileDiff, Line, LineKind};
 use jiff::Timestamp;
 
 use super::model::clean;
@@ -16,6 +16,8 @@ pub struct Thread {
     pub file: Option<String>,
     /// Where it stands in the file as it is now.
     pub line: Option<u32>,
+    /// Whether that line is another one than it was about.
+    pub changed: bool,
     /// Where it stood, if that place is gone or cannot be told any more.
     pub was_at: Option<u32>,
     /// The phase it was made in, if that is another one.
@@ -46,20 +48,23 @@ pub fn threads(reviewed: &Reviewed, since: Option<&Diff>) -> Vec<Thread> {
     let firsts = comments.iter().filter(|comment| first(comment, comments).id == comment.id);
     let thread = |comment: &Comment| {
         let elsewhere = comment.phase != checkpoint.phase;
-        let line = match (&comment.file, comment.line) {
-            _ if elsewhere => None,
-            (Some(_), Some(line)) if comment.at >= opened => Some(line),
-            (Some(file), Some(line)) if checkpoint.round > 1 && before.is_some_and(|at| comment.at >= *at) => {
+        let (line, changed) = match (&comment.file, comment.line) {
+            _ if elsewhere => (None, false),
+            (Some(_), Some(line)) if comment.written_at >= opened => (Some(line), false),
+            (Some(file), Some(line))
+                if checkpoint.round > 1 && before.is_some_and(|at| comment.written_at >= *at) =>
+            {
                 let changed = since.and_then(|diff| diff.files.iter().find(|f| f.path.to_string() == *file));
-                changed.map_or(Some(line), |file| moved(line, file))
+                changed.map_or((Some(line), false), |file| moved(line, file))
             }
-            _ => None,
+            _ => (None, false),
         };
         let answers = comments.iter().filter(|other| first(other, comments).id == comment.id);
         Thread {
             id: comment.id.clone(),
             file: comment.file.clone(),
             line,
+            changed,
             was_at: comment.line.filter(|_| line.is_none()),
             phase: elsewhere.then(|| one_line(&comment.phase)),
             round: comment.round,
@@ -98,35 +103,50 @@ fn held_at(reviewed: &Reviewed) -> Vec<Timestamp> {
     held.map(|(_, at, _)| *at).collect()
 }
 
-/// Where a line of the file before is in the file after; none if it is gone.
-fn moved(line: u32, file: &FileDiff) -> Option<u32> {
+/// Where a line of the file before is in the file after, or what came in its place, and whether it changed;
+/// none if it is gone.
+fn moved(line: u32, file: &FileDiff) -> (Option<u32>, bool) {
     if file.binary || file.cut || file.hunks.is_empty() {
-        return None;
+        return (None, true);
     }
     let mut shift: i64 = 0;
-    for row in file.hunks.iter().flat_map(|hunk| &hunk.lines) {
-        match (row.kind, row.old_number) {
-            (LineKind::Same, Some(old)) if old == line => return row.new_number,
-            (LineKind::Removed, Some(old)) if old == line => return None,
-            (_, Some(old)) if old > line => break,
-            (LineKind::Same, _) => {}
-            (LineKind::Added, _) => shift += 1,
-            (LineKind::Removed, _) => shift -= 1,
+    for hunk in &file.hunks {
+        for (index, row) in hunk.lines.iter().enumerate() {
+            match (row.kind, row.old_number) {
+                (LineKind::Same, Some(old)) if old == line => return (row.new_number, false),
+                (LineKind::Removed, Some(old)) if old == line => return (instead(&hunk.lines, index), true),
+                (_, Some(old)) if old > line => return (shifted(line, shift), false),
+                (LineKind::Same, _) => {}
+                (LineKind::Added, _) => shift += 1,
+                (LineKind::Removed, _) => shift -= 1,
+            }
         }
     }
-    u32::try_from(i64::from(line) + shift).ok().filter(|line| *line > 0)
+    (shifted(line, shift), false)
+}
+
+fn shifted(line: u32, by: i64) -> Option<u32> {
+    u32::try_from(i64::from(line) + by).ok().filter(|line| *line > 0)
+}
+
+/// The added line that stands where a removed one stood.
+fn instead(lines: &[Line], index: usize) -> Option<u32> {
+    let before = lines.iter().take(index).rev().take_while(|line| line.kind == LineKind::Removed).count();
+    let behind = lines.iter().skip(index).skip_while(|line| line.kind == LineKind::Removed);
+    let added: Vec<&Line> = behind.take_while(|line| line.kind == LineKind::Added).collect();
+    added.get(before).or(added.last()).and_then(|line| line.new_number)
 }
 
 #[cfg(test)]
 mod tests {
-    use checkrein_forge::{Change, Hunk, Line, TreePath};
+    use checkrein_forge::{Change, Hunk, TreePath};
 
     use super::*;
 
     /// `=` stays, `-` goes, `+` comes; the first line is `from` on both sides.
     fn file(from: u32, signs: &str) -> FileDiff {
         let (mut old, mut new) = (from, from);
-        let mut take = |number: &mut u32| {
+        let take = |number: &mut u32| {
             *number += 1;
             Some(*number - 1)
         };
@@ -154,12 +174,16 @@ mod tests {
     #[test]
     fn a_comment_moves_with_its_line() {
         for (line, from, signs, expected) in [
-            (3, 10, "=+=", Some(3)),
-            (5, 5, "=+=", Some(5)),
-            (6, 5, "=+=", Some(7)),
-            (6, 5, "=--=", None),
-            (8, 5, "=--=", Some(6)),
-            (90, 5, "=++-=", Some(91)),
+            (3, 10, "=+=", (Some(3), false)),
+            (5, 5, "=+=", (Some(5), false)),
+            (6, 5, "=+=", (Some(7), false)),
+            (6, 5, "=--=", (None, true)),
+            (8, 5, "=--=", (Some(6), false)),
+            (90, 5, "=++-=", (Some(91), false)),
+            // What came in its place.
+            (6, 5, "=-+=", (Some(6), true)),
+            (7, 5, "=--++=", (Some(7), true)),
+            (8, 5, "=---+=", (Some(6), true)),
         ] {
             assert_eq!(moved(line, &file(from, signs)), expected, "{line} {from} {signs}");
         }

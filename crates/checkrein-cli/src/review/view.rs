@@ -43,19 +43,19 @@ fn areas(area: Rect) -> [Rect; 3] {
     Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)]).areas(area)
 }
 
-/// The list takes a quarter, but not more than names need and not less than they can be told apart by.
+/// The list takes a third, but not more than names need and not less than they can be told apart by.
 fn panes(body: Rect) -> [Rect; 2] {
-    let list = (body.width / 4).clamp(20, 40).min(body.width / 2);
+    let list = (body.width / 3).clamp(20, 40).min(body.width / 2);
     Layout::horizontal([Constraint::Length(list), Constraint::Min(1)]).areas(body)
 }
 
 fn title(app: &App) -> String {
     let review = &app.review;
-    let since = match app.which {
-        Which::Whole => "",
-        Which::SinceLastRound => " · since last round",
+    let shown = match app.which {
+        Which::Whole => review.status.to_string(),
+        Which::SinceLastRound => "since last round".to_owned(),
     };
-    format!("{} · {} · round {} · {}{since}", review.id, review.phase, review.round, review.status)
+    format!("{} · {} · round {} · {shown}", review.id, review.phase, review.round)
 }
 
 fn draw_list(frame: &mut Frame<'_>, app: &App, area: Rect) {
@@ -100,7 +100,7 @@ fn entry_line(app: &App, entry: &Entry, width: usize) -> Line<'static> {
             };
             let comments = match app.review.comments_of(&file.path) {
                 0 => String::new(),
-                comments => format!(" \"{comments}"),
+                comments => format!(" {comments}c"),
             };
             let (added, removed) = (format!(" +{}", file.added), format!(" -{}", file.removed));
             let taken = 3 + comments.width() + added.width() + removed.width();

@@ -18,6 +18,7 @@ mod frame;
 mod place;
 mod policy;
 mod report;
+mod review;
 mod run;
 mod store;
 mod supervisor;

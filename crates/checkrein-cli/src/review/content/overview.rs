@@ -9,7 +9,8 @@ use crate::output::{count, quoted};
 pub fn overview(review: &Review) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut line = |name: &str, text: String| {
-        rows.push(Row::new(Ink::Faint, format!("{name:<9}")).and(Ink::Plain, text));
+        let row = Row::new(Ink::Faint, format!("{name:<9}")).and(Ink::Plain, text);
+        rows.push(Row { hang: 9, ..row });
     };
     line("job", review.run.clone());
     line("phase", format!("{}, round {}", review.phase, review.round));
@@ -121,7 +122,8 @@ pub fn commits(review: &Review) -> Vec<Row> {
         let at = at.map(|at| at.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default();
         let row = Row::new(Ink::Faint, format!("{} {at} ", short(&commit.id)));
         let by = if commit.human { Ink::Person } else { Ink::Faint };
-        let who = if commit.human { format!("{} (person) ", commit.author) } else { format!("{} ", commit.author) };
+        let who =
+            if commit.human { format!("{} (person) ", commit.author) } else { format!("{} ", commit.author) };
         row.and(by, who).and(Ink::Plain, commit.title.clone())
     };
     review.commits.iter().map(row).collect()

@@ -43,10 +43,10 @@ pub fn confirm(frame: &mut Frame<'_>, body: Rect, app: &App, confirm: &Confirm) 
         Verdict::Approve => {}
         Verdict::RequestChanges => {
             let how = match confirm.start_over {
-                false => "on the same branch",
-                true => "STARTING OVER on a new branch",
+                false => "The agent goes on with the same branch.",
+                true => "The agent starts over on a new branch.",
             };
-            lines.push(format!("The agent goes on {how}."));
+            lines.push(how.to_owned());
             keys.push_str("   S start over");
         }
         Verdict::Reject => lines.push("The job is cancelled; its branches are kept.".to_owned()),
@@ -66,13 +66,16 @@ pub fn write(frame: &mut Frame<'_>, body: Rect, app: &App, purpose: &Purpose, in
             format!("Comment on {}:{line}", one_line(file))
         }
         Purpose::Reply { to } => format!("Reply to {to}"),
-        Purpose::RequestChanges if app.review.waiting > 0 => "What should change? (or see the comments)".into(),
+        Purpose::RequestChanges if app.review.waiting > 0 => {
+            "What should change? (or see the comments)".into()
+        }
         Purpose::RequestChanges => "What should change?".to_owned(),
         Purpose::Reject => "Why is it rejected?".to_owned(),
     };
     let area = centred(body, body.width.saturating_sub(4).min(76), (body.height / 2).clamp(5, 14));
     frame.render_widget(Clear, area);
-    let block = Block::bordered().title(title).title_bottom("Ctrl-S or Alt-Enter sends   Esc keeps it for later");
+    let block =
+        Block::bordered().title(title).title_bottom("Ctrl-S or Alt-Enter sends   Esc keeps it for later");
     let inside = block.inner(area);
     frame.render_widget(block, area);
     let (row, column) = input.cursor();
@@ -87,8 +90,8 @@ pub fn write(frame: &mut Frame<'_>, body: Rect, app: &App, purpose: &Purpose, in
         input.lines().iter().skip(down).take(height).map(|line| Line::from(shown(line))).collect();
     let scroll = u16::try_from(across).unwrap_or(u16::MAX);
     frame.render_widget(Paragraph::new(lines).scroll((0, scroll)), inside);
-    let x = inside.x.saturating_add(u16::try_from(at - across).unwrap_or(0));
-    let y = inside.y.saturating_add(u16::try_from(row - down).unwrap_or(0));
+    let x = inside.x.saturating_add(u16::try_from(at.saturating_sub(across)).unwrap_or(0));
+    let y = inside.y.saturating_add(u16::try_from(row.saturating_sub(down)).unwrap_or(0));
     frame.set_cursor_position(Position::new(x, y));
 }
 
@@ -107,7 +110,7 @@ fn boxed(frame: &mut Frame<'_>, body: Rect, title: &str, lines: &[String], keys:
     let block = Block::bordered().title(title.to_owned()).title_bottom(keys.to_owned());
     let inside = block.inner(area);
     frame.render_widget(block, area);
-    let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
+    let inside = Rect { x: inside.x.saturating_add(1), width: inside.width.saturating_sub(2), ..inside };
     let lines: Vec<Line<'static>> = lines.iter().cloned().map(Line::from).collect();
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inside);
 }

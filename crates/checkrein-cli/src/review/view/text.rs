@@ -63,7 +63,10 @@ const fn room(width: usize, numbered: bool) -> usize {
 
 /// Lines of a diff break anywhere, prose between words; a thread keeps its bar.
 fn wrap(row: &Row, width: usize) -> Vec<Vec<(Ink, String)>> {
-    let hang = if row.thread.is_some() { "  │ " } else { "" };
+    let hang = match &row.thread {
+        Some(_) => "  │ ".to_owned(),
+        None => " ".repeat(row.hang.min(width / 2)),
+    };
     let mut lines: Vec<Vec<(char, Ink)>> = vec![Vec::new()];
     let mut used = 0;
     for (c, ink) in row.pieces.iter().flat_map(|(ink, text)| text.chars().map(move |c| (c, *ink))) {
@@ -86,6 +89,9 @@ fn wrap(row: &Row, width: usize) -> Vec<Vec<(Ink, String)>> {
             next.extend(after);
             used = next.iter().map(|(c, _)| c.width().unwrap_or(0)).sum();
             lines.push(next);
+            if prose && c == ' ' {
+                continue;
+            }
         }
         if let Some(line) = lines.last_mut() {
             line.push((c, ink));
@@ -124,6 +130,7 @@ mod tests {
             (&prose, 20, "one two three"),
             (&prose, 9, "one two |three"),
             (&prose, 4, "one |two |thre|e"),
+            (&prose, 7, "one two|three"),
             (&code, 5, "one t|wo th|ree"),
             (&said, 12, "  │ one two |  │ three"),
             (&Row::blank(), 5, ""),
