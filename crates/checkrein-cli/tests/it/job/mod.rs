@@ -1,7 +1,9 @@
 //! Jobs with scripted agents, one file per area: real git, real processes.
 
 mod branch;
+mod human;
 mod level;
+mod repository;
 mod rework;
 
 use std::fs;
