@@ -17,7 +17,9 @@ fn snapshot(repo: &Path) -> BTreeMap<String, (Vec<u8>, u32, i64)> {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             let name = path.strip_prefix(repo).unwrap().to_str().unwrap().to_owned();
-            if [".git/objects", ".git/refs/heads/checkrein", ".git/logs/refs/heads/checkrein"].contains(&name.as_str()) {
+            if [".git/objects", ".git/refs/heads/checkrein", ".git/logs/refs/heads/checkrein"]
+                .contains(&name.as_str())
+            {
                 continue;
             }
             let meta = path.symlink_metadata().unwrap();
@@ -87,7 +89,15 @@ fn a_branch_that_nobody_has_checked_out_is_moved() {
     let repo = place.path().join("repo");
     let begun = git(&repo, &["rev-parse", "main"]);
     let queued = place.run(&[
-        "job", "Write", "--agent", &agent_of(&place), "--repo", "repo", "--autonomy", "full", "--queue",
+        "job",
+        "Write",
+        "--agent",
+        &agent_of(&place),
+        "--repo",
+        "repo",
+        "--autonomy",
+        "full",
+        "--queue",
     ]);
     expect(&queued, 0);
     git(&repo, &["switch", "--quiet", "--create", "other"]);
@@ -97,7 +107,8 @@ fn a_branch_that_nobody_has_checked_out_is_moved() {
     assert_eq!(git(&repo, &["rev-parse", "other"]), begun);
     assert_eq!(git(&repo, &["show", "main:work-2"]), "work of 2.1");
     assert_eq!(git(&repo, &["log", "--format=%s", "main"]).lines().next_back(), Some("first"));
-    assert_eq!(git(&repo, &["branch", "--format=%(refname:short)"]), "main\nother", "no branch is left over");
+    let left = git(&repo, &["branch", "--format=%(refname:short)"]);
+    assert_eq!(left, format!("checkrein/{id}/main\nmain\nother"), "the job's history, and nothing else");
     assert!(!git(&repo, &["ls-tree", "-r", "--name-only", "main"]).contains(".checkrein"));
     assert_eq!(git(&repo, &["status", "--porcelain"]), "");
 }
@@ -142,7 +153,8 @@ fn the_repository_around_here_is_taken() {
     assert_eq!(ran.status.code(), Some(3));
     let id = place.run(&["runs", "--json"]).json()["items"][0]["run_id"].as_str().unwrap().to_owned();
     let shown = place.run(&["show", &id, "--json"]).json();
-    let directory = shown["job"]["definition"]["repository"]["existing"]["directory"].as_str().unwrap().to_owned();
+    let directory =
+        shown["job"]["definition"]["repository"]["existing"]["directory"].as_str().unwrap().to_owned();
     assert_eq!(Path::new(&directory), place.path().join("repo/.git").canonicalize().unwrap());
 }
 
@@ -198,7 +210,26 @@ fn a_job_that_changes_only_its_own_files_leaves_nothing() {
     let repo = place.path().join("repo");
     let job = done(place);
     assert!(published(&job).contains("nothing outside its own files"), "{}", published(&job));
-    assert_eq!(git(&repo, &["branch", "--format=%(refname:short)"]), "main");
+    assert_eq!(git(&repo, &["branch", "--list", "*/result"]), "");
+    assert_eq!(git(&repo, &["log", "--format=%s", "main"]), "first");
+}
+
+#[test]
+fn a_commit_on_a_branch_shown_there_is_part_of_the_review() {
+    let place = with_repository(scene("usual"));
+    let repo = place.path().join("repo");
+    let job = job(place, &["--repo", "repo"], 3);
+    let branch = format!("checkrein/{}/phase-1-strategic", job.id);
+    let beside = job.place.path().join("beside");
+    git(&repo, &["worktree", "add", "--quiet", beside.to_str().unwrap(), &branch]);
+    fs::write(beside.join("notes"), "from carla\n").unwrap();
+    let head = commit(&beside, "carla's notes");
+    job.ann("approve", &[], 6);
+    assert_eq!(job.asked()["head"], head.as_str());
+    job.ann("approve", &["--digest", &head], 0);
+    job.resume(3);
+    assert_eq!(job.file(&format!("checkrein/{}/main", job.id), "notes"), "from carla");
+    assert_eq!(git(&beside, &["rev-parse", "HEAD"]), head, "what is checked out stays");
 }
 
 #[test]
