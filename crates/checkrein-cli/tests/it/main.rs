@@ -15,6 +15,7 @@ mod docs;
 mod doctor;
 mod examples;
 mod frame;
+mod job;
 mod place;
 mod policy;
 mod report;

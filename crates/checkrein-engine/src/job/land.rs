@@ -80,7 +80,10 @@ impl Landing {
             repository.unmirror(&self.definition, &branch, &head);
         }
         match repository.bare.delete_branch(&branch, &head) {
-            Ok(()) => {}
+            Ok(None) => {}
+            Ok(Some(kept)) => {
+                landed.notes.push(format!("branch `{kept}` has work that was not merged; it was kept"));
+            }
             Err(ForgeError::Moved { .. }) => {
                 landed.notes.push(format!("branch `{branch}` has commits nobody approved; it was kept"));
             }

@@ -19,6 +19,8 @@ pub(super) struct Prepared {
     pub branch: Branch,
     /// Where the phase was cut from the job's main branch.
     pub base: Oid,
+    /// What the agent begins with.
+    pub start: Oid,
     pub clone: PathBuf,
     pub brief: String,
     pub brief_file: PathBuf,
@@ -56,13 +58,13 @@ pub(super) fn prepare(
     let on_branch = on_branch(&repository, definition, phase, &head);
     let brief = brief::brief(run, &on_branch);
     begin(&repository, run, definition, &branch, &head, at)?;
-    repository.bare.create_clone(&clone, &branch, &repository.agent)?;
+    let start = repository.bare.create_clone(&clone, &branch, &repository.agent)?;
     let file = |ending: &str| place.exchange().join(format!("{:04}.{ending}", under_way.start));
     let (brief_file, result_file) = (file("brief.md"), file("result.json"));
     // What a lost attempt wrote is not this one's answer.
     let _ = std::fs::remove_file(&result_file);
     std::fs::write(&brief_file, &brief).map_err(|error| unusable(&brief_file, &error))?;
-    Ok(Prepared { repository, branch, base, clone, brief, brief_file, result_file })
+    Ok(Prepared { repository, branch, base, start, clone, brief, brief_file, result_file })
 }
 
 /// The job's own files are read together.
@@ -153,8 +155,12 @@ fn on_branch(
     head: &Oid,
 ) -> brief::OnBranch {
     let text = |name: &str| repository.text(head, &definition.repository.artefact(name));
-    let mut on_branch =
-        brief::OnBranch { plan: text("plan.md"), workspace: text("workspace.md"), ..Default::default() };
+    let mut on_branch = brief::OnBranch {
+        plan: text("plan.md"),
+        workspace: text("workspace.md"),
+        main: repository.names.main().to_string(),
+        ..Default::default()
+    };
     let left = phase.work.as_ref().and_then(|work| Oid::parse(&work.left).ok());
     let Some(left) = left.filter(|left| left != head) else { return on_branch };
     let machines = [&repository.engine, &repository.agent];

@@ -281,7 +281,16 @@ fn describe(
             None => {}
         }
     }
-    let mut work = Work { result: outcome.result, base: prepared.base.to_string(), ..Work::default() };
+    // An agent that merged the job's main branch into its own has brought the two closer.
+    let base = repository.bare.merge_base(&repository.main()?, &taken)?;
+    let base = base.unwrap_or_else(|| prepared.base.clone());
+    let mut work = Work { result: outcome.result, base: base.to_string(), ..Work::default() };
+    // What people pushed meanwhile, the agent has not seen yet.
+    let unseen_since = collected.as_ref().and_then(|collected| match &collected.landing {
+        Landing::Merged => Some(collected.work.clone()),
+        Landing::Conflict { .. } => Some(prepared.start.clone()),
+        Landing::Nothing | Landing::Forward => None,
+    });
     if let Some(Landing::Conflict { conflict, kept_on }) = collected.map(|collected| collected.landing) {
         let kept_on = Some(kept_on.to_string());
         let files = conflict.files.iter().map(|file| file.path.to_string()).collect();
@@ -289,12 +298,12 @@ fn describe(
     }
     let head = artefacts::write(repository, run, &prepared.branch, &taken, &work, at)?;
     work.head = head.to_string();
-    work.left = head.to_string();
-    work.files = changes(&repository.bare.changed_files(&prepared.base, &head)?);
+    work.left = unseen_since.unwrap_or_else(|| head.clone()).to_string();
+    work.files = changes(&repository.bare.changed_files(&base, &head)?);
     work.files_total = work.files.len();
     if let Some(rework) = &phase.rework {
         // A new branch shares nothing with what was looked at.
-        let looked_at = Oid::parse(&rework.head).unwrap_or_else(|_| prepared.base.clone());
+        let looked_at = Oid::parse(&rework.head).unwrap_or_else(|_| base.clone());
         let own = definition.repository.artefacts();
         let since = repository.bare.changed_files(&looked_at, &head)?;
         let paths = changes(&since).into_iter().map(|file| file.path);
@@ -302,7 +311,7 @@ fn describe(
         work.commits = own_commits(repository, &looked_at, &head)?;
     } else {
         work.changed_in_round = work.files.iter().map(|file| file.path.clone()).collect();
-        work.commits = own_commits(repository, &prepared.base, &head)?;
+        work.commits = own_commits(repository, &base, &head)?;
     }
     Ok((work, outcome.response))
 }

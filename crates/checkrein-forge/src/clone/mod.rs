@@ -80,12 +80,16 @@ impl Bare {
         let inside = place.join(".git");
         let on = |arguments: &[&str]| git.call_on(&inside, arguments).env("GIT_WORK_TREE", place);
         // No remote is written down, so that a push of the agent finds no way by itself.
-        let main = self.names().main();
+        let (main, unmerged) = (self.names().main(), branch.unmerged());
         let mut fetch =
             git.call_on(&inside, FETCH).arg("--update-head-ok").arg(UPLOAD_PACK).arg("--").arg(self.path());
         fetch = fetch.arg(format!("{head}:{}", branch.reference()));
-        if main != *branch && self.head(&main)?.is_some() {
-            fetch = fetch.arg(format!("{0}:{0}", main.reference()));
+        // What the branch may have to be merged with.
+        let others = [main, unmerged].map(|other| other.reference());
+        for reference in self.references(&others)?.into_keys() {
+            if others.contains(&reference) && reference != branch.reference() {
+                fetch = fetch.arg(format!("{reference}:{reference}"));
+            }
         }
         fetch.run()?;
         on(&["read-tree", "-m", "-u", "HEAD"]).run()?;
