@@ -12,8 +12,7 @@ use rustix::mount::{MountFlags, mount};
 use super::error::SandboxError;
 use super::mounting::{copy, mount_empty, put_tree};
 
-const NODES: [&str; 6] =
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+const NODES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 const LINKS: [(&str, &str); 5] = [
     ("/proc/self/fd", "/dev/fd"),

@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, getpgid, kill_process, kill_process_group, set_parent_process_death_signal, setsid,
+    Pid, Signal, getpgid, getpid, kill_process, kill_process_group, set_parent_process_death_signal, setsid,
 };
 
 use super::call::{Inner, parse};
@@ -43,6 +43,10 @@ pub fn sandboxed(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn run(inner: Inner, argv: Vec<OsString>) -> Result<ExitCode, SandboxError> {
+    // Whatever else this is, its mounts are those of the machine.
+    if !getpid().is_init() {
+        return Err(SandboxError::NoCall);
+    }
     let mut signals = listen()?;
     let mut status = take_status(inner.status)?;
     die_with_the_outer_process(&status)?;

@@ -21,7 +21,9 @@ pub(super) fn put_list(path: &Path, list: &OwnedFd, without: &[OsString]) -> Res
         if name == "." || name == ".." || without.iter().any(|other| other == name) {
             continue;
         }
-        let Ok(stat) = statat(list, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT) else { continue };
+        let Ok(stat) = statat(list, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT) else {
+            continue;
+        };
         if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
             let Ok(target) = readlinkat(list, name, Vec::new()) else { continue };
             put_link(&path.join(name), Path::new(OsStr::from_bytes(target.to_bytes())))?;

@@ -179,7 +179,8 @@ struct Spec {
 
 impl From<Sandbox> for Spec {
     fn from(sandbox: Sandbox) -> Spec {
-        let texts = |paths: Vec<PathBuf>| paths.into_iter().map(|path| path.into_os_string().into()).collect();
+        let texts =
+            |paths: Vec<PathBuf>| paths.into_iter().map(|path| path.into_os_string().into()).collect();
         Spec {
             writable: texts(sandbox.writable),
             readable: texts(sandbox.readable),
@@ -191,11 +192,7 @@ impl From<Sandbox> for Spec {
 impl From<Spec> for Sandbox {
     fn from(spec: Spec) -> Sandbox {
         let paths = |texts: Vec<Text>| texts.into_iter().map(|text| OsString::from(text).into()).collect();
-        Sandbox {
-            writable: paths(spec.writable),
-            readable: paths(spec.readable),
-            masked: paths(spec.masked),
-        }
+        Sandbox { writable: paths(spec.writable), readable: paths(spec.readable), masked: paths(spec.masked) }
     }
 }
 
@@ -223,7 +220,10 @@ mod tests {
     #[test]
     fn a_program_that_is_another_one_gives_no_sandbox() {
         for (program, expected) in [
-            ("/no/such/program", "there is no sandbox here: `/no/such/program` cannot be started: No such file"),
+            (
+                "/no/such/program",
+                "there is no sandbox here: `/no/such/program` cannot be started: No such file",
+            ),
             ("/bin/true", "there is no sandbox here: `/bin/true` is not Checkrein"),
             ("/bin/false", "there is no sandbox here: it ended without a word"),
         ] {

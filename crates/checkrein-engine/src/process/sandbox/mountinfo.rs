@@ -102,7 +102,8 @@ mod tests {
 
     #[test]
     fn a_line_is_understood() {
-        let line = br"36 35 98:0 /a\134b /mnt\040\342\202\254/x ro,nosuid,noatime master:1 - ext3 /dev/root rw";
+        let line =
+            br"36 35 98:0 /a\134b /mnt\040\342\202\254/x ro,nosuid,noatime master:1 - ext3 /dev/root rw";
         assert_eq!(
             parse(line).unwrap(),
             Mount {

@@ -7,9 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, fstat, statx};
-use rustix::mount::{
-    MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_remount, move_mount, open_tree,
-};
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_remount, move_mount, open_tree};
 
 use super::error::SandboxError;
 use super::mountinfo::Mount;

@@ -140,4 +140,3 @@ fn seal(plan: &Plan) -> Result<(), SandboxError> {
     }
     Err(SandboxError::Refused { path: "/".into(), why: "cannot be made read-only: it is not a mount" })
 }
-

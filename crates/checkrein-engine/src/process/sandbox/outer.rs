@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 
 use nix::sched::{CloneFlags, unshare};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{DumpableBehavior, Pid, geteuid, getegid, kill_process, set_dumpable_behavior};
+use rustix::process::{DumpableBehavior, Pid, getegid, geteuid, kill_process, set_dumpable_behavior};
 
 use super::call::{Inner, parse};
 use super::error::SandboxError;

@@ -160,8 +160,7 @@ mod tests {
         directories: &[&str],
         files: &[&str],
     ) -> Result<String, SandboxError> {
-        let sandbox =
-            Sandbox { writable: paths(writable), readable: paths(readable), masked: Vec::new() };
+        let sandbox = Sandbox { writable: paths(writable), readable: paths(readable), masked: Vec::new() };
         let listable = |directory: &Path| directory != Path::new("/huge");
         let plan = lay_out(&sandbox, paths(&["/tmp"]), paths(directories), paths(files), listable)?;
         let shown: Vec<String> = plan
@@ -179,7 +178,13 @@ mod tests {
             (&["/s/j/c"], &[], &["/s"], &[], "/s Masked · /s/j/c Writable"),
             (&[], &[], &[], &["/h/a", "/h/b"], r#"/h Listed { without: ["a", "b"] }"#),
             (&[], &["/h"], &[], &["/h/a"], r#"/h Listed { without: ["a"] }"#),
-            (&[], &["/h"], &[], &["/h/a", "/h/d/b"], r#"/h Listed { without: ["a"] } · /h/d Listed { without: ["b"] }"#),
+            (
+                &[],
+                &["/h"],
+                &[],
+                &["/h/a", "/h/d/b"],
+                r#"/h Listed { without: ["a"] } · /h/d Listed { without: ["b"] }"#,
+            ),
             (&["/h"], &[], &[], &["/h/a"], "/h Writable · /h/a Blank"),
             (&["/h"], &[], &[], &["/h/d/a"], "/h Writable · /h/d/a Blank"),
             (&[], &[], &["/h"], &["/h/d/a"], "/h Masked"),

@@ -8,8 +8,7 @@ use super::error::SandboxError;
 use super::mounting::{EMPTY, remount_read_only};
 
 /// What root may write even without capabilities: by some of it programs are run outside.
-const SETTINGS: [&str; 9] =
-    ["acpi", "asound", "bus", "driver", "fs", "irq", "scsi", "sys", "sysrq-trigger"];
+const SETTINGS: [&str; 9] = ["acpi", "asound", "bus", "driver", "fs", "irq", "scsi", "sys", "sysrq-trigger"];
 
 /// Mounts `/proc` for the namespace this process is the first of.
 pub(super) fn mount() -> Result<(), SandboxError> {
