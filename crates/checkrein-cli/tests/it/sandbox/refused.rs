@@ -54,7 +54,7 @@ fn where_the_kernel_forbids_a_part_of_it() {
         let room = Room::new(*user);
         for (call, expected) in [
             (libc::SYS_unshare, "error: not run: the system allows no namespaces: Operation not permitted"),
-            (libc::SYS_mount, "error: not run: mounts cannot be made private: Operation not permitted"),
+            (libc::SYS_mount, "error: not run: the system allows no namespaces: Operation not permitted"),
             (libc::SYS_open_tree, "error: not run: `/dev/null` cannot be used: Operation not permitted"),
             (libc::SYS_move_mount, "error: not run: `/dev/null` cannot be put in its place: Operation not"),
             (libc::SYS_openat2, "error: not run: `"),

@@ -57,10 +57,16 @@ pub(super) fn mount_empty(path: &Path, options: &CStr) -> Result<(), SandboxErro
 }
 
 pub(super) fn make_read_only(mount: &Mount) -> Result<(), SandboxError> {
-    // One that is covered by another cannot be reached, neither by this process nor by the command.
-    let seen = statx(CWD, &mount.point, AtFlags::NO_AUTOMOUNT, StatxFlags::MNT_ID);
-    let visible = seen.is_ok_and(|seen| seen.stx_mnt_id == mount.id);
-    if mount.read_only || !visible { Ok(()) } else { remount_read_only(&mount.point, mount.flags) }
+    if mount.read_only || !is_visible(mount) { Ok(()) } else { remount_read_only(&mount.point, mount.flags) }
+}
+
+/// Whether it can be reached at all. If it is covered by another one or closed to this process, it is so for
+/// the command too.
+pub(super) fn is_visible(mount: &Mount) -> bool {
+    // A file server that does not answer is not asked.
+    let flags = AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    let seen = statx(CWD, &mount.point, flags, StatxFlags::MNT_ID);
+    seen.is_ok_and(|seen| seen.stx_mnt_id == mount.id)
 }
 
 /// `flags` are those it has, which must not be lost.

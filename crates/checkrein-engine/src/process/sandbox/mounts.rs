@@ -14,7 +14,7 @@ use super::devices::Devices;
 use super::error::SandboxError;
 use super::listed::put_list;
 use super::mounting::{
-    EMPTY, copy, make_point, make_read_only, mount_empty, put_link, put_tree, remount_read_only,
+    EMPTY, copy, is_visible, make_point, make_read_only, mount_empty, put_link, put_tree, remount_read_only,
 };
 use super::plan::{Kind, Plan, above, plan};
 use super::{mountinfo, proc};
@@ -23,7 +23,7 @@ use super::{mountinfo, proc};
 pub(super) fn arrange(sandbox: &Sandbox) -> Result<Vec<PathBuf>, SandboxError> {
     // Whatever is done here is not to be seen outside, and the other way round.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(SandboxError::failed("mounts cannot be made private"))?;
+        .map_err(|error| SandboxError::NoNamespaces { source: error.into() })?;
     let mounts = mountinfo::read()?;
     let plan = plan(sandbox, &mounts)?;
     // Each is taken before it is covered: what is writable before everything becomes read-only, the rest after.
@@ -57,7 +57,9 @@ pub(super) fn arrange(sandbox: &Sandbox) -> Result<Vec<PathBuf>, SandboxError> {
     put_blanks(&plan)?;
     seal(&plan)?;
     let written = of_kind(&plan, |kind| matches!(kind, Kind::Writable | Kind::Private | Kind::Devices));
-    Ok(written.cloned().chain([PathBuf::from("/proc")]).collect())
+    let written: Vec<PathBuf> = written.cloned().chain([PathBuf::from("/proc")]).collect();
+    verify(&written)?;
+    Ok(written)
 }
 
 /// What was at a path before it was covered.
@@ -133,9 +135,20 @@ fn seal(plan: &Plan) -> Result<(), SandboxError> {
             remount_read_only(path, EMPTY)?;
         }
     }
-    // A root that is no mount of its own could not be made so.
-    let root = rustix::fs::statvfs("/").map_err(SandboxError::failed("the root cannot be looked at"))?;
-    if root.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+    Ok(())
+}
+
+/// Looks once more, at what came of it.
+fn verify(written: &[PathBuf]) -> Result<(), SandboxError> {
+    let mounts = mountinfo::read()?;
+    let mut seen = mounts.iter().filter(|mount| is_visible(mount));
+    let open =
+        seen.find(|mount| !mount.read_only && !written.iter().any(|path| mount.point.starts_with(path)));
+    if let Some(open) = open {
+        return Err(SandboxError::Refused { path: open.point.clone(), why: "is still writable" });
+    }
+    // A root that is no mount of its own, as in a change of root, is in nobody's list.
+    if mounts.iter().any(|mount| mount.point == Path::new("/")) {
         return Ok(());
     }
     Err(SandboxError::Refused { path: "/".into(), why: "cannot be made read-only: it is not a mount" })

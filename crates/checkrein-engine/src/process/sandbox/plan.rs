@@ -91,7 +91,10 @@ fn lay_out(
     for path in private {
         plan.entry(path).or_insert(Kind::Private);
     }
-    plan.entry("/dev".into()).or_insert(Kind::Devices);
+    let devices = PathBuf::from("/dev");
+    if plan.insert(devices.clone(), Kind::Devices).is_some() {
+        return Err(odd(&devices));
+    }
     for path in files {
         if plan.contains_key(&path) {
             return Err(twice(&path));
@@ -137,7 +140,7 @@ fn can_be_listed(directory: &Path) -> bool {
 }
 
 fn odd(path: &Path) -> SandboxError {
-    let why = "cannot be covered: only absolute paths can, and not the root";
+    let why = "cannot be covered: only absolute paths can, but for the root and `/dev`";
     SandboxError::Refused { path: path.to_owned(), why }
 }
 
@@ -206,6 +209,7 @@ mod tests {
             (&["/a/../b"], &[], &[], &[]),
             (&["/"], &[], &[], &[]),
             (&[], &[], &["/"], &[]),
+            (&["/dev"], &[], &[], &[]),
         ] {
             planned(writable, readable, directories, files).unwrap_err();
         }

@@ -14,8 +14,10 @@ const SETTINGS: [&str; 9] = ["acpi", "asound", "bus", "driver", "fs", "irq", "sc
 pub(super) fn mount() -> Result<(), SandboxError> {
     let root = Path::new("/proc");
     let flags = EMPTY | MountFlags::NOEXEC;
-    rustix::mount::mount("proc", root, "proc", flags, None)
-        .map_err(SandboxError::at(root, "cannot be mounted"))?;
+    rustix::mount::mount("proc", root, "proc", flags, None).map_err(SandboxError::at(
+        root,
+        "cannot be mounted anew, as in a container that hides parts of it",
+    ))?;
     for path in SETTINGS.map(|name| root.join(name)).into_iter().filter(|path: &PathBuf| path.exists()) {
         mount_bind(&path, &path).map_err(SandboxError::at(&path, "cannot be made read-only"))?;
         remount_read_only(&path, flags)?;
