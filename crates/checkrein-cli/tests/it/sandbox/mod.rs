@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use checkrein_engine::process::Sandbox;
+use checkrein_engine::process::{Landlock, Sandbox, sandbox_available};
 use tempfile::TempDir;
 
 use crate::place::BINARY;
@@ -33,6 +33,11 @@ const NOBODY: u32 = 65534;
 
 fn users() -> &'static [User] {
     if rustix::process::geteuid().is_root() { &[User::Own, User::Nobody] } else { &[User::Own] }
+}
+
+/// What the kernel of this machine has to offer, as the sandbox says itself; the tests hold it to that.
+fn landlock() -> Landlock {
+    sandbox_available(Path::new(BINARY)).unwrap().landlock
 }
 
 /// What must never be seen inside.
