@@ -20,6 +20,8 @@ mod place;
 mod policy;
 mod report;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod store;
 mod supervisor;
 mod terminal;
