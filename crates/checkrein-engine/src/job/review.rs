@@ -235,8 +235,8 @@ impl Engine {
                     return Ok(None);
                 }
                 let base = job.phase.work.as_ref().map(|work| work.base.clone()).unwrap_or_default();
-                let diff = repository.bare.diff(&Oid::parse(&base)?, &head, &DiffLimits::default())?;
-                Ok(Some((head, changes(&diff))))
+                let files = repository.bare.changed_files(&Oid::parse(&base)?, &head)?;
+                Ok(Some((head, changes(&files))))
             })
             .await?;
             let Some((head, mut files)) = found else { return Ok(false) };

@@ -121,7 +121,7 @@ pub struct Work {
     /// Where the phase was cut from the job's main branch.
     pub base: String,
     pub head: String,
-    /// Where the agent left the branch; what is beyond it is a person's.
+    /// The last commit the agent knows of; what people did beyond it, it has still to be told.
     pub left: String,
     /// What differs between the two, without the job's own files; the first so many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
