@@ -91,8 +91,8 @@ fn file(file: &FileDiff, reviewed: &Reviewed) -> Value {
         |hunk| json!({"heading": hunk.heading, "lines": hunk.lines.iter().map(line).collect::<Vec<_>>()}),
     );
     json!({
+        "path": &path,
         "mark": reviewed.marks.get(&path),
-        "path": path,
         "change": change,
         "from": from,
         "added": file.added,

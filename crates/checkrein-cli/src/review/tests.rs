@@ -7,7 +7,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Color;
 
-use super::app::{App, Ask, Colours, Mode, Pane};
+use super::app::{App, Ask, Colours, HELP, Mode, Pane};
 use super::content::Which;
 use super::fixture::review;
 use super::plain::{self, Extent};
@@ -260,6 +260,17 @@ fn what_changed_meanwhile_is_shown_at_the_same_place() {
     now.files.clear();
     app.reload(now);
     assert!(app.file().is_none());
+}
+
+#[test]
+fn the_manual_has_every_key() {
+    let manual = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/review.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    for (keys, what) in HELP {
+        let keys: Vec<String> = keys.split(' ').map(|key| format!("`{key}`")).collect();
+        let row = format!("| {} | {what} |", keys.join(" "));
+        assert!(manual.contains(&row), "`{row}` is not in docs/review.md");
+    }
 }
 
 #[test]

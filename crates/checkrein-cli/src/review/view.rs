@@ -141,7 +141,7 @@ fn footer(app: &App, width: u16) -> Line<'static> {
     }
     let keys = match (app.review.open, width) {
         (false, _) => "j/k move  Tab pane  n/p file  ]/[ hunk  d since last round  ? help  q leave",
-        (true, ..100) => "c comment R reply m mark  a approve r changes x reject  ? help q leave",
+        (true, ..116) => "c comment R reply m mark  a approve r changes x reject  ? help q leave",
         (true, _) => {
             "j/k move  Tab pane  n/p file  c comment  R reply  m mark  a approve  r request changes  x reject  ? help  q leave"
         }
