@@ -19,6 +19,7 @@ mod job;
 mod place;
 mod policy;
 mod report;
+mod review;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
