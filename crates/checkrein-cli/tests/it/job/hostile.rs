@@ -32,7 +32,7 @@ sys.exit(c.execute('SELECT id FROM runs WHERE id = ?', [sys.argv[2]]).fetchone()
   try symlink sh -c "ls link/jobs/$CHECKREIN_JOB_ID/ | grep -q repository"
   try hook sh -c "printf '#!/bin/sh\ntouch %s/hooked\n' '$tokens' > '$repo/.git/hooks/post-checkout'"
   try settings sh -c "echo 'autonomy: {job: full}' > '$repo/checkrein.yaml'"
-  try kill sh -c 'ps_found=no; for p in /proc/[0-9]*; do if tr "\0" " " < $p/cmdline 2> /dev/null | grep -q "job Write a letter"; then kill -0 ${p#/proc/} && ps_found=yes; fi; done; [ $ps_found = yes ]'
+  try kill sh -c 'ps_found=no; for p in /proc/[0-9]*; do if tr "\0" " " < $p/cmdline 2> /dev/null | grep -q "job Write a lette[r]"; then kill -0 ${p#/proc/} && ps_found=yes; fi; done; [ $ps_found = yes ]'
   rm -f out.txt
 fi
 usual
