@@ -5,6 +5,7 @@
 
 mod artefacts;
 mod create;
+mod isolation;
 mod land;
 mod level;
 mod outcome;

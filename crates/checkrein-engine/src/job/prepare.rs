@@ -250,6 +250,7 @@ pub(super) fn environment(
     settings: &Settings,
     prepared: &Prepared,
     addresses: &[(String, String)],
+    cache: Option<PathBuf>,
 ) -> Vec<(OsString, OsString)> {
     let Some((definition, job)) = run.job() else { return Vec::new() };
     let phase = &job.phase;
@@ -272,6 +273,9 @@ pub(super) fn environment(
     set("CHECKREIN_JOB_FILES", own_files(definition).into());
     set("CHECKREIN_BRIEF", prepared.brief_file.clone().into());
     set("CHECKREIN_RESULT", prepared.result_file.clone().into());
+    if let Some(cache) = cache {
+        set("XDG_CACHE_HOME", cache.into());
+    }
     for (name, address) in addresses {
         set(&Datasource::variable(name), address.into());
     }

@@ -9,14 +9,14 @@ use checkrein_core::boundary::PhaseKind;
 use checkrein_core::config::Settings;
 use checkrein_core::response::Response;
 use checkrein_core::run::job::{
-    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, Isolation, JobDefinition, Stage, TodoList,
-    Work,
+    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, JobDefinition, Stage, TodoList, Work,
 };
 use checkrein_core::run::{Finished, Run};
 use checkrein_forge::{Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
 use uuid::Uuid;
 
 use super::artefacts;
+use super::isolation::{cache, isolated};
 use super::outcome::{Outcome, outcome};
 use super::place::JobPlace;
 use super::prepare::{Prepared, environment, prepare, read_own};
@@ -79,8 +79,8 @@ pub(crate) async fn perform(
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     let attempt = Attempt {
         key: run.id.attempt(under_way.start),
-        argv: argv(definition, &agent, engine, &job_place)?,
-        env: environment(run, &engine.settings, &prepared, &addresses),
+        argv: isolated(definition, &agent, engine, &job_place)?,
+        env: environment(run, &engine.settings, &prepared, &addresses, cache(definition, &job_place)),
         cwd: prepared.clone.clone(),
         stdin: Stdin::Text(prepared.brief.clone()),
         wall: definition.timeout,
@@ -154,19 +154,6 @@ fn read_outcome(
     let classifier = settings.classifier();
     let clean = |value: &mut serde_json::Value| redact(value, secrets);
     outcome(definition, ended, &prepared.result_file, stderr, classifier, clean)
-}
-
-fn argv(
-    definition: &JobDefinition,
-    agent: &str,
-    _engine: &Engine,
-    _place: &JobPlace,
-) -> Result<Vec<std::ffi::OsString>, EngineError> {
-    let shell = vec!["/bin/sh".into(), "-c".into(), agent.into()];
-    match definition.isolation {
-        Isolation::None => Ok(shell),
-        Isolation::Sandbox => Err(EngineError::NoSandbox("it is not built in".to_owned())),
-    }
 }
 
 /// Ready once a directory holds more than it may.

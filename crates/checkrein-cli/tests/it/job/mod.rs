@@ -1,6 +1,7 @@
 //! Jobs with scripted agents, one file per area: real git, real processes.
 
 mod branch;
+mod hostile;
 mod human;
 mod level;
 mod repository;
