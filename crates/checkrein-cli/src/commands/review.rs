@@ -81,7 +81,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         let session = args.store.open()?;
         return args.say(&session);
     }
-    if !args.plain && !args.json && !args.stat && !inside_attempt() && at_terminal() {
+    let printed = args.plain || args.json || args.stat;
+    if !printed && !inside_attempt() && at_terminal() && review::is_possible() {
         let session = args.store.open()?;
         return args.open(&session);
     }

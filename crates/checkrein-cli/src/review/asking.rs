@@ -5,7 +5,8 @@ use checkrein_core::principal::Principal;
 use checkrein_engine::{Engine, EngineError, Judged, VerdictRequest};
 use tokio::sync::watch;
 
-use super::{Review, Which, load, open, plain};
+use super::plain::{self, Extent};
+use super::{Review, Which, is_possible, load, open};
 use crate::error::{CliError, say};
 use crate::output::one_line;
 use crate::prompt::{Chosen, choose, line};
@@ -24,6 +25,10 @@ pub async fn ask(
     say(&plain::brief(&review));
     loop {
         let request = match choose(question, &OPTIONS, stop).await {
+            Chosen::Option(1) if !is_possible() => {
+                say(&plain::render(&review, &Extent::WHOLE));
+                continue;
+            }
             Chosen::Option(1) => {
                 let left = open(engine, by, id, (Which::Whole, None), stop).await?;
                 left.done.iter().for_each(|done| say(&format!("{done}\n")));

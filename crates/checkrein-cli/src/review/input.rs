@@ -49,15 +49,11 @@ impl Input {
             KeyCode::Tab => self.insert('\t'),
             KeyCode::Enter => self.split(),
             KeyCode::Backspace => self.erase(),
-            KeyCode::Delete => {
-                if self.right() {
-                    self.erase();
-                }
-            }
+            KeyCode::Delete => self.erase_behind(),
             KeyCode::Left => self.left(),
             KeyCode::Right => drop(self.right()),
-            KeyCode::Up => self.to_row(self.row.saturating_sub(1)),
-            KeyCode::Down => self.to_row((self.row + 1).min(self.lines.len().saturating_sub(1))),
+            KeyCode::Up => self.go_to_row(self.row.saturating_sub(1)),
+            KeyCode::Down => self.go_to_row((self.row + 1).min(self.lines.len().saturating_sub(1))),
             KeyCode::Home => self.column = 0,
             KeyCode::End => self.column = self.width(self.row),
             _ => {}
@@ -106,6 +102,12 @@ impl Input {
         }
     }
 
+    fn erase_behind(&mut self) {
+        if self.right() {
+            self.erase();
+        }
+    }
+
     fn left(&mut self) {
         match self.column.checked_sub(1) {
             Some(column) => self.column = column,
@@ -130,7 +132,7 @@ impl Input {
         true
     }
 
-    fn to_row(&mut self, row: usize) {
+    fn go_to_row(&mut self, row: usize) {
         self.row = row;
         self.column = self.column.min(self.width(row));
     }

@@ -17,7 +17,7 @@ use checkrein_engine::{Engine, EngineError, ReviewMaterial, Reviewed};
 pub use asking::ask;
 pub use content::Which;
 pub use model::Review;
-pub use screen::{Left, open};
+pub use screen::{Left, is_possible, open};
 
 /// A review with everything git has to show for it.
 pub async fn load(

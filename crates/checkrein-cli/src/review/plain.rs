@@ -21,6 +21,11 @@ pub struct Extent<'a> {
     pub which: Which,
 }
 
+impl Extent<'_> {
+    pub const WHOLE: Extent<'static> =
+        Extent { file: None, stat: false, artefacts: false, which: Which::Whole };
+}
+
 pub fn render(review: &Review, extent: &Extent<'_>) -> String {
     let mut out = String::new();
     if extent.stat {

@@ -132,10 +132,14 @@ fn unusable(error: &io::Error) -> CliError {
         .hint("`checkrein review ID --plain` needs none")
 }
 
+/// Whether the terminal can be drawn on.
+pub fn is_possible() -> bool {
+    std::env::var_os("TERM").is_none_or(|value| value != "dumb")
+}
+
 fn colours() -> Colours {
     let none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    if none || dumb { Colours::Off } else { Colours::On }
+    if none { Colours::Off } else { Colours::On }
 }
 
 /// Of the terminal that is drawn on, whatever else this process may be attached to.

@@ -56,6 +56,7 @@ fn named(name: &str) -> KeyEvent {
         "enter" => (KeyCode::Enter, KeyModifiers::NONE),
         "pgdn" => (KeyCode::PageDown, KeyModifiers::NONE),
         "send" => (KeyCode::Char('s'), KeyModifiers::CONTROL),
+        "ctrl-c" => (KeyCode::Char('c'), KeyModifiers::CONTROL),
         "alt-enter" => (KeyCode::Enter, KeyModifiers::ALT),
         other => panic!("`{other}` is no key"),
     };
@@ -140,6 +141,7 @@ fn a_comment_is_about_the_line_under_the_cursor() {
         ("n<tab>jjctwo<enter>lines<send>", "Some(\"letter.md\") Some(1) two\nlines"),
         // What was begun is taken up again.
         ("chi<esc>c there<send>", "None None hi there"),
+        ("chi<ctrl-c>c there<send>", "None None hi there"),
         // A reply to the thread under the cursor.
         ("n]]Rok<send>", "None None ok to c1"),
     ] {

@@ -29,9 +29,9 @@ pub const HELP: &[(&str, &str)] = &[
 impl App {
     pub fn key(&mut self, key: KeyEvent) -> Ask {
         self.said = None;
-        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
-            return Ask::Leave;
-        }
+        // Whoever writes and wants out keeps what was written.
+        let interrupts = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
+        let key = if interrupts { KeyEvent::from(KeyCode::Esc) } else { key };
         match std::mem::replace(&mut self.mode, Mode::Browse) {
             Mode::Browse => self.browse(key),
             Mode::Help | Mode::Notice(_) => Ask::Nothing,
@@ -110,7 +110,7 @@ impl App {
 
     fn previous_file(&mut self) {
         let files = self.entries.iter().enumerate().take(self.entry);
-        match files.filter(|(_, entry)| matches!(entry, Entry::File(_))).map(|(index, _)| index).last() {
+        match files.filter(|(_, entry)| matches!(entry, Entry::File(_))).map(|(index, _)| index).next_back() {
             Some(index) => self.look(index),
             None => self.said = Some("there is no file before".to_owned()),
         }
