@@ -226,6 +226,10 @@ struct Keys {
     reader: Option<JoinHandle<()>>,
 }
 
+fn is_gone() -> bool {
+    rustix::termios::tcgetattr(std::io::stdin()).is_err()
+}
+
 /// How long a reader that is not wanted any more may go on.
 const GLANCE: Duration = Duration::from_millis(50);
 
@@ -237,6 +241,8 @@ impl Keys {
         let reader = thread::spawn(move || {
             while !over.load(Ordering::SeqCst) {
                 let event = match event::poll(GLANCE) {
+                    // A terminal that was closed has no more keys, and would be asked for ever.
+                    Ok(false) if is_gone() => return,
                     Ok(false) => continue,
                     Ok(true) => event::read(),
                     Err(error) => Err(error),

@@ -72,6 +72,14 @@ impl JobRepository {
         self.bare.head(&main)?.ok_or_else(gone)
     }
 
+    /// The commit the job started from.
+    pub fn start(&self, definition: &JobDefinition) -> Result<Oid, ForgeError> {
+        match &definition.repository {
+            Repository::Existing { commit, .. } => Oid::parse(commit),
+            Repository::Own => self.bare.root(&self.main()?),
+        }
+    }
+
     /// Shows a branch in the repository the job started from. The job's own is what counts, so that this
     /// cannot be done is no harm.
     pub fn mirror(&self, definition: &JobDefinition, branch: &Branch) {

@@ -234,7 +234,7 @@ impl Engine {
                 if head.as_str() == known {
                     return Ok(None);
                 }
-                let base = job.phase.work.as_ref().map(|work| work.base.clone()).unwrap_or_default();
+                let base = job.phase.work.as_ref().map(|work| work.looked_at().0.to_owned()).unwrap_or_default();
                 let files = repository.bare.changed_files(&Oid::parse(&base)?, &head)?;
                 Ok(Some((head, changes(&files))))
             })

@@ -9,7 +9,7 @@ use checkrein_core::boundary::PhaseKind;
 use checkrein_core::config::Settings;
 use checkrein_core::response::Response;
 use checkrein_core::run::job::{
-    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, JobDefinition, Stage, TodoList, Work,
+    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, JobDefinition, Stage, TodoList, Whole, Work,
 };
 use checkrein_core::run::{Finished, Run};
 use checkrein_forge::{Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
@@ -288,6 +288,11 @@ fn describe(
     work.left = unseen_since.unwrap_or_else(|| head.clone()).to_string();
     work.files = changes(&repository.bare.changed_files(&base, &head)?);
     work.files_total = work.files.len();
+    if work.result.outcome == AgentOutcome::JobComplete {
+        let start = repository.start(definition)?;
+        let files = changes(&repository.bare.changed_files(&start, &head)?);
+        work.whole = Some(Whole { base: start.to_string(), files_total: files.len(), files });
+    }
     if let Some(rework) = &phase.rework {
         // A new branch shares nothing with what was looked at.
         let looked_at = Oid::parse(&rework.head).unwrap_or_else(|_| base.clone());
