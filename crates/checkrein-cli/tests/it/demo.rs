@@ -60,7 +60,7 @@ fn it_sees_no_settings_but_its_own() {
     assert!(!place.path().join("mine.db").exists());
 }
 
-const ASKED: &str = "look at all of it? ";
+const ASKED: &str = "at all of it? ";
 
 #[test]
 fn a_person_looks_asks_for_a_change_and_approves() {
@@ -69,7 +69,7 @@ fn a_person_looks_asks_for_a_change_and_approves() {
     terminal.until(ASKED).press("what?\n").until("Type a, c, r or l").until(ASKED);
     terminal.press("l\n").until("todos.yaml").until(ASKED);
     terminal.press("c\n").until("What should change?").press("What does it say without a name?\n");
-    terminal.until("without a name it").until(ASKED).press("a\n");
+    terminal.until("Without a name it").until(ASKED).press("a\n");
     terminal.until("you look once more").until(ASKED).press("a\n");
     let (seen, code) = terminal.end();
     assert_eq!(code, 0, "{seen}");

@@ -14,6 +14,8 @@ use crate::output::{harmless, quoted};
 
 const AGENT: &str = include_str!("agent.sh");
 const GREETER: &str = "#!/bin/sh\necho \"Hello, world!\"\n";
+/// Its own, so that nothing above it has a say.
+const SETTINGS: &str = "autonomy: { job: partial }\n";
 const README: &str = "# Greeter\n\n`greet.sh` says hello.\n";
 
 pub struct Stage {
@@ -30,6 +32,7 @@ impl Stage {
         stage.write("agent.sh", AGENT)?;
         stage.write("greeter/greet.sh", GREETER)?;
         stage.write("greeter/README.md", README)?;
+        stage.write("greeter/checkrein.yaml", SETTINGS)?;
         for arguments in [
             &["init", "--quiet", "--initial-branch=main"][..],
             &["add", "."],
