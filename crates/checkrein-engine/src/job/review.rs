@@ -4,7 +4,7 @@ use checkrein_core::checkpoint::Checkpoint;
 use checkrein_core::deliverable::Content;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Comment, FileMark, JobState, NewComment, kind};
-use checkrein_core::run::{Command, Run, RunEvent, RunStatus};
+use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
 use checkrein_forge::{Branch, Commit, Conflict, Diff, DiffLimits, Oid};
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -56,6 +56,11 @@ pub struct ReviewMaterial {
 const COMMITS_MAX: usize = 500;
 
 impl Engine {
+    /// Where people clone the branches of a job from and push to; none before it has begun.
+    pub fn job_repository(&self, id: &RunId) -> Option<std::path::PathBuf> {
+        Some(JobPlace::of(&self.store, id).repository()).filter(|path| path.exists())
+    }
+
     /// A review by the id of its checkpoint, or of the run that waits at it. What was pushed meanwhile is
     /// noticed.
     pub async fn review(&self, by: &Principal, id: &str) -> Result<Reviewed, EngineError> {
@@ -234,7 +239,8 @@ impl Engine {
                 if head.as_str() == known {
                     return Ok(None);
                 }
-                let base = job.phase.work.as_ref().map(|work| work.looked_at().0.to_owned()).unwrap_or_default();
+                let base =
+                    job.phase.work.as_ref().map(|work| work.looked_at().0.to_owned()).unwrap_or_default();
                 let files = repository.bare.changed_files(&Oid::parse(&base)?, &head)?;
                 Ok(Some((head, changes(&files))))
             })
