@@ -45,7 +45,9 @@ fn line_diff(old_line: &str, new_line: &str) -> (Vec<Piece>, Vec<Piece>) {
             mark(&mut new_changed, op.new_range());
         }
     }
-    (calm(joined(&old, &old_changed)), calm(joined(&new, &new_changed)))
+    let (old, new) = (joined(&old, &old_changed), joined(&new, &new_changed));
+    // A short line may keep little of a long one and still be the same line.
+    if is_other(&old) && is_other(&new) { (calm(old), calm(new)) } else { (old, new) }
 }
 
 fn words(line: &str) -> Vec<&str> {
@@ -97,14 +99,16 @@ fn joined(words: &[&str], changed: &[bool]) -> Vec<Piece> {
     pieces
 }
 
-/// A line that is new as a whole has no words that stand out.
-fn calm(line: Vec<Piece>) -> Vec<Piece> {
+/// Whether so much of a line changed that it is another one.
+fn is_other(line: &[Piece]) -> bool {
     let visible = |piece: &Piece| piece.text.chars().filter(|c| !c.is_whitespace()).count();
     let all: usize = line.iter().map(visible).sum();
     let changed: usize = line.iter().filter(|piece| piece.changed).map(visible).sum();
-    if changed * 100 <= all * CHANGED_PERCENT_MAX {
-        return line;
-    }
+    changed * 100 > all * CHANGED_PERCENT_MAX
+}
+
+/// A line that is new as a whole has no words that stand out.
+fn calm(line: Vec<Piece>) -> Vec<Piece> {
     vec![Piece { text: line.into_iter().map(|piece| piece.text).collect(), changed: false }]
 }
 
