@@ -58,6 +58,11 @@ impl Bare {
         Ok((head != *seen).then_some(head))
     }
 
+    /// The agent's work that did not fit what a person pushed to a branch.
+    pub fn unmerged_work(&self, branch: &Branch) -> Result<Option<Oid>, ForgeError> {
+        self.head(&branch.unmerged())
+    }
+
     /// The head of a branch and what is remembered of its clone.
     pub(crate) fn remembered(&self, branch: &Branch) -> Result<(Oid, Remembered), ForgeError> {
         let base = clone_references(branch);

@@ -19,7 +19,10 @@ mod job;
 mod place;
 mod policy;
 mod report;
+mod review;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod store;
 mod supervisor;
 mod terminal;

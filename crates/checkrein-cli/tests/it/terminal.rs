@@ -8,7 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 /// Nobody looks at a screen that long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -24,8 +26,14 @@ pub struct Terminal {
 
 impl Terminal {
     /// Starts a command whose input and output are a terminal.
-    pub fn start(mut command: Command) -> Terminal {
+    pub fn start(command: Command) -> Terminal {
+        Terminal::sized(command, 0, 0)
+    }
+
+    /// The same on a terminal of so many columns and rows.
+    pub fn sized(mut command: Command, columns: u16, rows: u16) -> Terminal {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        resize(&keyboard, columns, rows);
         grantpt(&keyboard).unwrap();
         unlockpt(&keyboard).unwrap();
         let name = ptsname(&keyboard, Vec::new()).unwrap();
@@ -62,6 +70,17 @@ impl Terminal {
         }
     }
 
+    /// Another size while it runs; the kernel tells whoever looks.
+    pub fn resize(&mut self, columns: u16, rows: u16) -> &mut Terminal {
+        resize(&self.keyboard, columns, rows);
+        self
+    }
+
+    pub fn signal(&mut self, signal: Signal) -> &mut Terminal {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self
+    }
+
     pub fn press(&mut self, keys: &str) -> &mut Terminal {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self
@@ -83,4 +102,9 @@ impl Terminal {
         let code = self.child.wait().unwrap().code().unwrap();
         (self.seen.replace("\r\n", "\n"), code)
     }
+}
+
+fn resize(terminal: impl std::os::fd::AsFd, columns: u16, rows: u16) {
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(terminal, size).unwrap();
 }

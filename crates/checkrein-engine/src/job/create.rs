@@ -12,6 +12,7 @@ use checkrein_core::run::job::{Datasource, Isolation, JobDefinition, Repository}
 use checkrein_core::run::{Definition, RunId};
 use checkrein_forge::{ForgeError, Git, Source};
 
+use super::isolation;
 use super::place::{JobPlace, unusable};
 use super::repository::{JobRepository, find_git};
 use crate::authority::{Act, require};
@@ -105,6 +106,7 @@ impl Engine {
             shown: Datasource::shown(address),
         };
         let isolation = if new.sandbox || job.sandbox { Isolation::Sandbox } else { Isolation::None };
+        isolation::check(isolation)?;
         let title = new.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let definition = Definition {
             plan: Plan {

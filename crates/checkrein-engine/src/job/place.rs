@@ -33,6 +33,11 @@ impl JobPlace {
         self.directory.join("exchange")
     }
 
+    /// For an agent whose home cannot be written.
+    pub fn cache(&self) -> PathBuf {
+        self.directory.join("cache")
+    }
+
     /// What was handed over with the job.
     pub fn documents(&self) -> PathBuf {
         self.directory.join("documents")
@@ -43,7 +48,7 @@ impl JobPlace {
     }
 
     pub fn make(&self) -> Result<(), EngineError> {
-        for directory in [self.exchange(), self.documents()] {
+        for directory in [self.exchange(), self.documents(), self.cache()] {
             let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
             made.map_err(|error| unusable(&directory, &error))?;
         }

@@ -409,6 +409,7 @@ impl Driver<'_> {
                 RunStatus::Held => match self.engine.answer_to(&self.view).await? {
                     Some(answer) => Some(answer),
                     None => {
+                        job::show(self.engine, &self.view.run).await;
                         let checkpoint = self.view.checkpoint.clone().unwrap_or_default();
                         return Ok(Rest::Held { checkpoint });
                     }
@@ -426,7 +427,10 @@ impl Driver<'_> {
                         Some(Command::Lose { start })
                     }
                 }
-                _ => return Ok(Rest::Ended),
+                _ => {
+                    job::show(self.engine, &self.view.run).await;
+                    return Ok(Rest::Ended);
+                }
             };
             let moved = match next {
                 Some(command) => self.apply_still(command, watch).await,

@@ -22,6 +22,7 @@ use crate::error::ForgeError;
 use crate::git::UPLOAD_PACK;
 use crate::identity::Identity;
 use crate::oid::Oid;
+use crate::path::quoted;
 use crate::push::Remembered;
 use crate::refs::Transaction;
 use crate::repository::{Bare, FETCH, Kind, init};
@@ -92,10 +93,16 @@ impl Bare {
         }
         fetch.run()?;
         on(&["read-tree", "-m", "-u", "HEAD"]).run()?;
-        let settings = [("user.name", agent.name()), ("user.email", agent.email()), ("gc.auto", "0")];
-        for (key, value) in settings {
-            on(&["config", key, value]).run()?;
-        }
-        Ok(())
+        // Nobody but us has been here yet, so what git keeps is written without asking it three times.
+        let config = inside.join("config");
+        let failed = |error| ForgeError::file(&config, error);
+        let (name, email) = (quoted(agent.name().as_bytes()), quoted(agent.email().as_bytes()));
+        let mut lines = fs::read(&config).map_err(failed)?;
+        lines.extend(b"[user]\n\tname = ");
+        lines.extend(name);
+        lines.extend(b"\n\temail = ");
+        lines.extend(email);
+        lines.extend(b"\n[gc]\n\tauto = 0\n");
+        fs::write(&config, lines).map_err(failed)
     }
 }

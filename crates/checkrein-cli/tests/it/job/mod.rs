@@ -2,6 +2,7 @@
 
 mod branch;
 mod cancel;
+mod clone;
 mod comment;
 mod given;
 mod hostile;

@@ -72,6 +72,7 @@ pub fn asked(run: &Run, hold: &Hold) -> Value {
         "revision": phase.revision,
         "round": hold.round,
         "repository": existing,
+        "isolation": definition.isolation,
         "base": work.base,
         "head": work.head,
         "summary": result.summary,
