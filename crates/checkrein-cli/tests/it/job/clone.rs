@@ -26,9 +26,11 @@ fn an_agent_may_commit_by_itself() {
 
 #[test]
 fn an_agent_that_signs_as_somebody_else_does_not() {
-    let job = done(r#"git config user.name carla; git config user.email carla@example.org
+    let job = done(
+        r#"git config user.name carla; git config user.email carla@example.org
       GIT_AUTHOR_NAME=checkrein GIT_AUTHOR_EMAIL=engine@checkrein.invalid git commit -q --allow-empty -m nothing
-      echo x > x; git add x; git commit -qm mine"#);
+      echo x > x; git add x; git commit -qm mine"#,
+    );
     let merge = r#"{"merge":"merge"}"#;
     assert!(!job.git(&["log", "--all", "--format=%an"]).contains("carla"), "{merge}");
 }
@@ -72,7 +74,9 @@ fn a_nested_repository_is_files() {
 
 #[test]
 fn a_clone_that_is_gone_is_told() {
-    for second in [r#"cd ..; rm -rf "$OLDPWD""#, r#"d=$PWD; cd ..; mv "$d" "$here/stolen"; cd "$here/stolen""#] {
+    for second in
+        [r#"cd ..; rm -rf "$OLDPWD""#, r#"d=$PWD; cd ..; mv "$d" "$here/stolen"; cd "$here/stolen""#]
+    {
         let job = done(second);
         assert!(job.found().contains("the clone is gone"), "{second}: {}", job.found());
         assert_eq!(job.titles("main").len(), 3, "{second}: {:?}", job.titles("main"));
@@ -168,7 +172,8 @@ fn what_is_ignored_stays_behind() {
 
 #[test]
 fn the_jobs_own_repository_is_not_in_an_agents_reach_by_git() {
-    let job = done(r#"git remote -v > "$here/remotes"; git push origin main > "$here/pushed" 2>&1; echo x > x"#);
+    let job =
+        done(r#"git remote -v > "$here/remotes"; git push origin main > "$here/pushed" 2>&1; echo x > x"#);
     assert_eq!(job.place.read("remotes"), "");
     assert!(job.place.read("pushed").contains("fatal"), "{}", job.place.read("pushed"));
 }

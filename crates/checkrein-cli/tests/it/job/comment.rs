@@ -25,10 +25,14 @@ fn told(job: &Job, text: &str) -> Vec<usize> {
 fn a_comment_reaches_the_agent_with_its_place_and_is_answered() {
     let job = job(scene(ANSWERS), &[], 3);
     let said = [
-        "--comment", "plan.md:3=[FIX] too long",
-        "--comment", "plan.md=[question] why = so?",
-        "--comment", "the whole is fine [APPROVE]",
-        "--comment", "docs/a:b:12=[APPROVE] here",
+        "--comment",
+        "plan.md:3=[FIX] too long",
+        "--comment",
+        "plan.md=[question] why = so?",
+        "--comment",
+        "the whole is fine [APPROVE]",
+        "--comment",
+        "docs/a:b:12=[APPROVE] here",
     ];
     job.change(&said, 3);
     let brief = job.brief(2);
@@ -58,7 +62,11 @@ fn each_comment_is_given_once() {
     job.resume(3);
     assert_eq!(told(&job, "first words"), [0, 1, 0, 0, 0]);
     assert_eq!(told(&job, "second words"), [0, 0, 1, 0, 0]);
-    assert_eq!(told(&job, "third words"), [0, 0, 0, 1, 0], "what is said with an approval is for what follows");
+    assert_eq!(
+        told(&job, "third words"),
+        [0, 0, 0, 1, 0],
+        "what is said with an approval is for what follows"
+    );
 }
 
 #[test]
@@ -137,7 +145,8 @@ fn an_agents_odd_replies_harm_nobody() {
     esac"#;
     let job = job(scene(agent), &[], 3);
     job.change(&["--comment", "words"], 3);
-    let said: Vec<Value> = comments(&job).iter().map(|comment| json!([comment["id"], comment["text"]])).collect();
+    let said: Vec<Value> =
+        comments(&job).iter().map(|comment| json!([comment["id"], comment["text"]])).collect();
     assert_eq!(json!(said), json!([["c1", "words"], ["c2", "yes"]]));
 }
 

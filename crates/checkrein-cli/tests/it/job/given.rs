@@ -34,9 +34,10 @@ fn documents_are_where_the_brief_says() {
         job.approve(3);
         job.approve(0);
         if existing {
-            let result = super::git(&job.place.path().join("repo"), &[
-                "ls-tree", "-r", "--name-only", &format!("checkrein/{}/result", job.id),
-            ]);
+            let result = super::git(
+                &job.place.path().join("repo"),
+                &["ls-tree", "-r", "--name-only", &format!("checkrein/{}/result", job.id)],
+            );
             assert!(!result.contains("documents"), "{result}");
         }
     }
@@ -59,8 +60,13 @@ fn documents_that_are_none_are_refused() {
 fn an_override_says_what_an_expert_may() {
     let place = scene("usual");
     for wrong in [
-        "{", "[]", r#"{"merge":"sideways"}"#, r#"{"levle":"full"}"#, r#"{"timeout":"soon"}"#,
-        r#"{"$extends":"coder"}"#, r#"{"disk_bytes":-1}"#,
+        "{",
+        "[]",
+        r#"{"merge":"sideways"}"#,
+        r#"{"levle":"full"}"#,
+        r#"{"timeout":"soon"}"#,
+        r#"{"$extends":"coder"}"#,
+        r#"{"disk_bytes":-1}"#,
     ] {
         let refused = give(&place, &["--config-override", wrong]);
         expect(&refused, 2);
@@ -86,7 +92,10 @@ const USERS: &str = "home/.config/checkrein/experts";
 #[test]
 fn an_expert_of_ones_own_extends_another() {
     let place = scene("usual")
-        .file(&format!("{USERS}/base/config.yaml"), "$extends: debugger\ninstructions: Work like me.\nmerge: merge\n")
+        .file(
+            &format!("{USERS}/base/config.yaml"),
+            "$extends: debugger\ninstructions: Work like me.\nmerge: merge\n",
+        )
         .file(&format!("{USERS}/mine/config.yaml"), "$extends: base\ndescription: mine\nautonomy: guided\n");
     let shown = place.run(&["expert", "show", "mine", "--json"]).json();
     assert_eq!((&shown["level"], &shown["merge"]), (&json!("guided"), &json!("merge")));
@@ -94,7 +103,9 @@ fn an_expert_of_ones_own_extends_another() {
     let listed = place.run(&["expert", "list", "--json"]).json();
     let names = crate::run::texts(&listed, "name");
     assert_eq!(names, ["base", "coder", "debugger", "mine", "researcher", "validator", "writer"]);
-    let level = |name: &str| listed.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["level"].clone();
+    let level = |name: &str| {
+        listed.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["level"].clone()
+    };
     assert_eq!((level("base"), level("mine")), (json!("full"), json!("guided")));
     let job = job(place, &["--expert", "mine"], 3);
     assert!(job.brief(1).contains("Work like me.") && job.brief(1).contains("Level: guided"));

@@ -22,10 +22,16 @@ fn a_protected_file_holds_even_at_full() {
         "deep/.checkrein/experts/me/config.yaml",
         "CODEOWNERS",
     ] {
-        let agent = format!("case $n in 2) mkdir -p \"$(dirname {path})\"; echo '# x' > {path}; work ;; *) usual ;; esac");
+        let agent = format!(
+            "case $n in 2) mkdir -p \"$(dirname {path})\"; echo '# x' > {path}; work ;; *) usual ;; esac"
+        );
         let job = job(with_repository(scene(&agent)), &FULL, 3);
         let asked = job.asked();
-        assert_eq!((&asked["phase"], &asked["protected"]), (&json!("phase-2-tactical"), &json!([path])), "{path}");
+        assert_eq!(
+            (&asked["phase"], &asked["protected"]),
+            (&json!("phase-2-tactical"), &json!([path])),
+            "{path}"
+        );
         assert!(asked["reason"].as_str().unwrap().contains(path), "{asked}");
         assert_eq!(job.show()["policy"]["level"], "full");
         job.approve(0);
@@ -36,7 +42,8 @@ fn a_protected_file_holds_even_at_full() {
 fn moving_or_deleting_a_protected_file_holds_too() {
     for second in ["git rm -q .github/workflows/ci.yml", "git mv .github/workflows/ci.yml ci.yml"] {
         let agent = format!("case $n in 2) {second}; work ;; *) usual ;; esac");
-        let place = with_repository(scene(&agent)).file("repo/.github/workflows/ci.yml", &"on: push\n".repeat(20));
+        let place =
+            with_repository(scene(&agent)).file("repo/.github/workflows/ci.yml", &"on: push\n".repeat(20));
         commit(&place.path().join("repo"), "ci");
         let job = job(place, &FULL, 3);
         assert_eq!(job.asked()["protected"], json!([".github/workflows/ci.yml"]), "{second}");
@@ -130,5 +137,8 @@ fn an_agent_that_loosens_the_settings_loosens_nothing_for_its_job() {
         job.place.run(&["resume", &job.id]);
     }
     assert_eq!(job.status(), "completed");
-    assert_eq!(git(&repo, &["show", &format!("checkrein/{}/result:checkrein.yaml", job.id)]), "autonomy: {job: full}");
+    assert_eq!(
+        git(&repo, &["show", &format!("checkrein/{}/result:checkrein.yaml", job.id)]),
+        "autonomy: {job: full}"
+    );
 }

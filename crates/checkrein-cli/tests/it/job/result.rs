@@ -131,7 +131,8 @@ fn findings_of_an_agent_are_judged() {
 
 #[test]
 fn a_todos_file_that_cannot_be_used_is_told() {
-    let agent = r#"case $call in 1 | 2) echo 'todos: [{id: one, content: x}]' > todos.yaml ;; *) usual ;; esac"#;
+    let agent =
+        r#"case $call in 1 | 2) echo 'todos: [{id: one, content: x}]' > todos.yaml ;; *) usual ;; esac"#;
     let job = job(scene(agent), &[], 1);
     assert_eq!(job.status(), "paused");
     assert!(job.found().contains("todos.yaml cannot be used"), "{}", job.found());
@@ -154,7 +155,8 @@ fn a_job_without_a_description_or_an_agent_is_refused() {
     expect(&place.run(&["job", "  ", "--agent", "true"]), 2);
     expect(&give(&place, &["--sandbox", "--config-override", "{"]), 2);
     assert_eq!(only_run(&place), None);
-    let long = place.run_with(&["job", "-", "--agent", "true", "--queue"], "From standard input\nsecond line\n");
+    let long =
+        place.run_with(&["job", "-", "--agent", "true", "--queue"], "From standard input\nsecond line\n");
     expect(&long, 0);
     let shown = crate::run::show(&place, long.stdout.trim());
     assert_eq!(shown["job"]["definition"]["description"], "From standard input\nsecond line");

@@ -3,7 +3,8 @@
 use super::{job, scene};
 use crate::run::data;
 
-const ADDRESS: &str = "postgres://ann:s3cr3t-passw0rd@db.example.org:5432/orders?sslmode=require&token=t0k3n-t3xt";
+const ADDRESS: &str =
+    "postgres://ann:s3cr3t-passw0rd@db.example.org:5432/orders?sslmode=require&token=t0k3n-t3xt";
 
 #[test]
 fn a_password_is_nowhere_but_with_the_agent() {
@@ -19,7 +20,10 @@ fn a_password_is_nowhere_but_with_the_agent() {
     assert_eq!(job.place.read("got").trim(), ADDRESS);
     let brief = job.brief(1);
     assert!(brief.contains("$CHECKREIN_DATASOURCE_ORDERS_DB"), "{brief}");
-    assert!(brief.contains("postgres://ann:***@db.example.org:5432/orders?sslmode=require&token=***"), "{brief}");
+    assert!(
+        brief.contains("postgres://ann:***@db.example.org:5432/orders?sslmode=require&token=***"),
+        "{brief}"
+    );
     let mut seen = vec![("given", job.given.seen()), ("brief", brief)];
     for arguments in [
         &["show", &job.id][..],

@@ -65,7 +65,8 @@ fn what_an_agent_prints_is_kept_within_bounds() {
     let agent = r#"head -c 9000000 /dev/zero | tr '\0' x; echo the end; usual"#;
     let job = job(scene(agent), &[], 3);
     let output = crate::run::data(&job.place, &format!("runs/{}", job.id));
-    let bytes: u64 = fs::read_dir(output).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    let bytes: u64 =
+        fs::read_dir(output).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
     assert!(bytes < 6_000_000, "{bytes}");
     let log = job.place.run(&["log", &job.id]).stdout;
     assert!(log.contains("the end"));
