@@ -20,6 +20,6 @@ pub use create::{NewJob, RepositoryWanted};
 pub use review::{ReviewMaterial, Reviewed};
 
 pub(crate) use land::{land, show};
-pub(crate) use place::{forget, hand_on};
+pub(crate) use place::{clear_up, forget, hand_on};
 pub(crate) use prepare::keep_work;
 pub(crate) use work::perform;

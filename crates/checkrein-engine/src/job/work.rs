@@ -153,7 +153,10 @@ fn read_outcome(
 ) -> Outcome {
     let classifier = settings.classifier();
     let clean = |value: &mut serde_json::Value| redact(value, secrets);
-    outcome(definition, ended, &prepared.result_file, stderr, classifier, clean)
+    let outcome = outcome(definition, ended, &prepared.result_file, stderr, classifier, clean);
+    // As it was written it may hold what nobody else should see.
+    let _ = std::fs::remove_file(&prepared.result_file);
+    outcome
 }
 
 /// Ready once a directory holds more than it may.

@@ -75,6 +75,7 @@ impl Engine {
         let lock = place.wait_for_lock(BUSY_MAX).await?.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
         place.fallbacks.iter().for_each(|trouble| watch.warn(trouble.clone()));
         let view = self.load_run(&id).await?;
+        job::clear_up(self, &view.run).await?;
         let log = Log::open(&place, &view.run, &view.history, &mut |text| watch.warn(text));
         let performer = Performer::new();
         Ok(Driver { engine: self, by: by.clone(), view, place, performer, log, begun: None, _lock: lock })

@@ -1,11 +1,20 @@
 //! Jobs with scripted agents, one file per area: real git, real processes.
 
 mod branch;
+mod cancel;
+mod clone;
+mod comment;
+mod given;
 mod hostile;
 mod human;
+mod kill;
 mod level;
+mod protected;
 mod repository;
+mod result;
 mod rework;
+mod secret;
+mod timeout;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +23,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::place::{Place, Ran};
-use crate::run::{Ann, data, expect, show, waits_at};
+use crate::run::{Ann, data, expect, logged, of_type, show, waits_at};
 
 /// What every scripted agent begins with. Each attempt leaves a line in `calls`, and what it read on
 /// standard input in `brief.N`.
@@ -30,6 +39,7 @@ usual() {
   case $n.$CHECKREIN_PHASE_KIND in
     *.tactical) work ;;
     1.*) plan ;;
+    *[02468].*) answer '{"next_todos":["correct it"]}' ;;
     *) complete ;;
   esac
 }
@@ -212,6 +222,14 @@ impl Job {
         let ran = self.place.run(&["store", "export"]);
         let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         lines.filter(|line| line["stream"] == self.id.as_str()).map(|mut line| line["event"].take()).collect()
+    }
+
+    /// The texts of all findings.
+    pub fn found(&self) -> String {
+        let of = |record: &Value, kind: &str| record[kind].as_array().cloned().unwrap_or_default();
+        let records = of_type(&logged(&self.place, &self.id), "step-response");
+        let found = records.iter().flat_map(|record| [of(record, "warnings"), of(record, "errors")].concat());
+        found.map(|finding| format!("{}\n", finding["text"].as_str().unwrap_or_default())).collect()
     }
 
     pub fn events_of(&self, word: &str) -> Vec<Value> {
