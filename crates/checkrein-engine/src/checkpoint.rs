@@ -45,6 +45,8 @@ pub struct VerdictRequest {
 pub struct CheckpointView {
     pub checkpoint: Checkpoint,
     pub content: Option<Content>,
+    /// How often it was changed.
+    pub version: Version,
 }
 
 impl Engine {
@@ -204,8 +206,8 @@ impl Engine {
 
     pub async fn checkpoint(&self, by: &Principal, id: &str) -> Result<CheckpointView, EngineError> {
         require(by, Act::Read)?;
-        let checkpoint = self.checkpoint_row(id).await?.checkpoint;
-        self.view(checkpoint).await
+        let stored = self.checkpoint_row(id).await?;
+        self.view(stored).await
     }
 
     /// In creation order (C7).
@@ -232,23 +234,23 @@ impl Engine {
         let decided = async {
             loop {
                 changes.borrow_and_update();
-                let checkpoint = self.checkpoint_row(id).await?.checkpoint;
-                if checkpoint.status != CheckpointStatus::Pending {
-                    return Ok(checkpoint);
+                let stored = self.checkpoint_row(id).await?;
+                if stored.checkpoint.status != CheckpointStatus::Pending {
+                    return Ok(stored);
                 }
                 if changes.changed().await.is_err() {
                     return Err(EngineError::Store(checkrein_store::StoreError::Closed));
                 }
             }
         };
-        let checkpoint = match at_most {
+        let stored = match at_most {
             None => decided.await?,
             Some(at_most) => match tokio::time::timeout(at_most, decided).await {
                 Ok(decided) => decided?,
-                Err(_) => self.checkpoint_row(id).await?.checkpoint,
+                Err(_) => self.checkpoint_row(id).await?,
             },
         };
-        self.view(checkpoint).await
+        self.view(stored).await
     }
 
     /// Forgets every checkpoint with its events and contents; tokens stay. For tests.
@@ -295,8 +297,9 @@ impl Engine {
         self.store.checkpoint(&id).await?.ok_or_else(none)
     }
 
-    pub(crate) async fn view(&self, checkpoint: Checkpoint) -> Result<CheckpointView, EngineError> {
+    pub(crate) async fn view(&self, stored: StoredCheckpoint) -> Result<CheckpointView, EngineError> {
+        let StoredCheckpoint { checkpoint, version, .. } = stored;
         let content = self.store.content(&checkpoint.digest).await?;
-        Ok(CheckpointView { checkpoint, content })
+        Ok(CheckpointView { checkpoint, content, version })
     }
 }

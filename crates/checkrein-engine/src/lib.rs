@@ -10,6 +10,7 @@ pub mod process;
 mod run;
 mod store;
 mod token;
+mod work;
 pub mod worker;
 
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ pub use error::EngineError;
 pub use run::{Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch, output_name};
 pub use store::{Sweep, SweptAll, restore_store};
 pub use token::{NewToken, Token};
+pub use work::{Shift, WatchWork};
 
 pub struct Engine {
     store: Store,

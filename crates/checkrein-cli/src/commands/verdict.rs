@@ -1,10 +1,10 @@
 //! What the three verdicts share.
 
-use checkrein_core::checkpoint::{Checkpoint, CheckpointStatus, Verdict};
+use checkrein_core::checkpoint::{self, CheckpointStatus, Verdict};
 use checkrein_core::deliverable::Digest;
 use checkrein_engine::VerdictRequest;
+use checkrein_server::wire::checkpoint::Checkpoint;
 
-use super::checkpoint::shape::CheckpointJson;
 use crate::error::{CliError, Exit, note};
 use crate::output::Output;
 use crate::session::StorePlace;
@@ -33,7 +33,7 @@ pub fn give(target: &Target, verdict: Verdict, reason: Option<String>) -> Result
     let session = target.store.open()?;
     let who = session.judge()?;
     let request = VerdictRequest { verdict, reason, digest: target.digest };
-    let mut decided: Vec<Checkpoint> = Vec::new();
+    let mut decided: Vec<checkpoint::Checkpoint> = Vec::new();
     let mut failed = None;
     for id in &target.ids {
         match session.wait(session.engine.give_verdict(&who, id, &request)) {
@@ -54,7 +54,7 @@ pub fn give(target: &Target, verdict: Verdict, reason: Option<String>) -> Result
         note(format_args!("`checkrein resume {run}` {then}"));
     }
     let output = if target.json {
-        let shapes: Vec<CheckpointJson> = decided.iter().map(CheckpointJson::from).collect();
+        let shapes: Vec<Checkpoint> = decided.iter().map(Checkpoint::from).collect();
         match shapes.as_slice() {
             [one] if target.ids.len() == 1 => Output::json(one)?,
             _ => Output::json(&shapes)?,

@@ -1,0 +1,125 @@
+//! One call: who asks, from which request, until there is an answer.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::http::{HeaderMap, Method, header, request::Parts};
+use axum::response::{IntoResponse, Response};
+use checkrein_core::principal::Principal;
+use checkrein_engine::Engine;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::answer::Sent;
+use crate::app::App;
+use crate::ask::Expected;
+use crate::error::{Kind, Problem};
+use crate::route::{Access, Route};
+
+/// What a handler knows of the request beside its query and body.
+#[derive(Clone)]
+pub struct Call {
+    pub app: App,
+    /// Whoever asks; where anybody may, there is nobody to be asked for.
+    by: Option<Principal>,
+    path: Vec<(String, String)>,
+    headers: Arc<HeaderMap>,
+}
+
+impl Call {
+    pub fn engine(&self) -> &Engine {
+        self.app.engine()
+    }
+
+    pub fn by(&self) -> Result<&Principal, Problem> {
+        self.by.as_ref().ok_or_else(unknown)
+    }
+
+    /// A part of the path, by its name in the route.
+    pub fn path(&self, name: &str) -> &str {
+        let found = self.path.iter().find(|(own, _)| own == name);
+        found.map_or("", |(_, value)| value.as_str())
+    }
+
+    pub fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+fn unknown() -> Problem {
+    Problem::new(Kind::Unauthenticated, "the request says nothing about who asks")
+        .hint("send `Authorization: Bearer TOKEN`; `checkrein token create` makes one")
+}
+
+/// From a request to its answer.
+pub async fn answer(app: App, route: Arc<Route>, request: Request) -> Response {
+    match answered(app, &route, request).await {
+        Ok(sent) => sent.into_response(),
+        Err(problem) => problem.into_response(),
+    }
+}
+
+async fn answered(app: App, route: &Route, request: Request) -> Result<Sent, Problem> {
+    let (mut parts, body) = request.into_parts();
+    let by = authenticated(&app, &parts).await?;
+    if !route.access.allows(by.as_ref().map(|by| by.role)) {
+        return Err(refused(route.access, by.as_ref()));
+    }
+    let body = read(&app, route, &parts, body).await?;
+    let path = match RawPathParams::from_request_parts(&mut parts, &()).await {
+        Ok(path) => path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        Err(_) => return Err(Problem::new(Kind::Malformed, "the path is not UTF-8")),
+    };
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let call = Call { app, by, path, headers: Arc::new(parts.headers) };
+    (route.handler)(call, query, body).await
+}
+
+async fn authenticated(app: &App, parts: &Parts) -> Result<Option<Principal>, Problem> {
+    let Some(said) = parts.headers.get(header::AUTHORIZATION) else { return Ok(None) };
+    let secret = said.to_str().ok().and_then(|said| {
+        let (scheme, secret) = said.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(secret)
+    });
+    match secret {
+        Some(secret) => Ok(Some(app.engine().authenticate(secret).await?)),
+        None => Err(Problem::new(Kind::Unauthenticated, "`Authorization` is not `Bearer TOKEN`")),
+    }
+}
+
+fn refused(access: Access, by: Option<&Principal>) -> Problem {
+    match (access, by) {
+        (Access::To(act), Some(by)) => {
+            let (name, role) = (by.name.clone(), by.role);
+            checkrein_engine::EngineError::Forbidden { name, role, act }.into()
+        }
+        _ => unknown(),
+    }
+}
+
+/// The whole body, if it is of a size and kind that is taken, and comes in time.
+async fn read(app: &App, route: &Route, parts: &Parts, body: Body) -> Result<Bytes, Problem> {
+    if route.method == Method::GET {
+        return Ok(Bytes::new());
+    }
+    let limits = app.limits();
+    let limited = Limited::new(body, limits.body_bytes_max);
+    let collected = match tokio::time::timeout(limits.body_time_max, limited.collect()).await {
+        Err(_) => return Err(Problem::new(Kind::TooSlow, "the body did not arrive in time")),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let mib = limits.body_bytes_max >> 20;
+            return Err(Problem::new(Kind::TooLarge, format!("the body is larger than {mib} MiB")));
+        }
+        Ok(Err(error)) => return Err(Problem::new(Kind::Malformed, format!("the body broke off: {error}"))),
+        Ok(Ok(collected)) => collected.to_bytes(),
+    };
+    if route.expected != Expected::Nothing && !collected.is_empty() {
+        let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let essence = media_type.and_then(|text| text.split(';').next()).map(str::trim);
+        if !essence.is_some_and(|essence| essence.eq_ignore_ascii_case("application/json")) {
+            return Err(Problem::new(Kind::UnsupportedMediaType, "the body is not declared to be JSON")
+                .hint("send `Content-Type: application/json`"));
+        }
+    }
+    Ok(collected)
+}

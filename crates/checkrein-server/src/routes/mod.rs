@@ -1,0 +1,55 @@
+//! The one list of routes. A verb of a noun is a file, and so is its test.
+
+mod checkpoint;
+mod system;
+mod verdict;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::Method;
+use axum::routing::{MethodFilter, on};
+
+use crate::app::App;
+use crate::call;
+use crate::error::{Kind, Problem};
+use crate::route::Route;
+
+pub fn all() -> Vec<Route> {
+    vec![
+        checkpoint::create::route(),
+        checkpoint::list::route(),
+        checkpoint::show::route(),
+        checkpoint::wait::route(),
+        checkpoint::verdict::route(),
+        checkpoint::withdraw::route(),
+        verdict::give::route(),
+        system::health::route(),
+        system::ready::route(),
+    ]
+}
+
+pub fn router(app: &App) -> Router {
+    let mut router = Router::new();
+    for route in all() {
+        let filter = match route.method {
+            Method::POST => MethodFilter::POST,
+            Method::DELETE => MethodFilter::DELETE,
+            _ => MethodFilter::GET,
+        };
+        let (app, route) = (app.clone(), Arc::new(route));
+        let path = route.path;
+        let handler = move |request: Request| call::answer(app.clone(), Arc::clone(&route), request);
+        router = router.route(path, on(filter, handler));
+    }
+    router
+        .fallback(|request: Request| async move {
+            Problem::new(Kind::NotFound, format!("there is nothing at `{}`", request.uri().path()))
+                .hint("`GET /v1/openapi.json` lists what there is")
+        })
+        .method_not_allowed_fallback(|request: Request| async move {
+            let (method, path) = (request.method(), request.uri().path());
+            Problem::new(Kind::MethodNotAllowed, format!("`{path}` does not take {method}"))
+        })
+}

@@ -1,0 +1,4 @@
+//! The server itself: is it there, can it work, what does it do.
+
+pub mod health;
+pub mod ready;
