@@ -99,7 +99,7 @@ impl Driving {
         let Some(hold) = driver.view().run.state.hold.clone() else { return Ok(false) };
         let give = async |verdict: Verdict, reason: Option<String>| -> Result<bool, CliError> {
             let who = session.principal_async().await?;
-            let request = VerdictRequest { verdict, reason, digest: None };
+            let request = VerdictRequest { verdict, reason, digest: None, version: None };
             match session.engine.give_verdict(&who, checkpoint, &request).await {
                 // Somebody else was faster; their verdict counts.
                 Ok(_) | Err(EngineError::Refused(_)) => Ok(true),

@@ -63,6 +63,15 @@ impl fmt::Display for Role {
 }
 
 impl PrincipalKind {
+    /// Who usually has a role.
+    pub const fn of_role(role: Role) -> PrincipalKind {
+        match role {
+            Role::Agent => PrincipalKind::Agent,
+            Role::Viewer => PrincipalKind::Program,
+            Role::Reviewer | Role::Admin => PrincipalKind::Person,
+        }
+    }
+
     pub const fn name(self) -> &'static str {
         match self {
             PrincipalKind::Person => "person",

@@ -38,6 +38,8 @@ pub struct VerdictRequest {
     pub verdict: Verdict,
     pub reason: Option<String>,
     pub digest: Option<Digest>,
+    /// The version that was looked at; none takes any.
+    pub version: Option<Version>,
 }
 
 /// A checkpoint with what it asks about.
@@ -159,7 +161,7 @@ impl Engine {
             return Err(EngineError::Empty("message"));
         }
         let tell = |next: &Checkpoint| Event::resolved_by(next, by);
-        self.resolve(id, tell, |checkpoint| {
+        self.resolve(id, request.version, tell, |checkpoint| {
             if checkpoint.run.is_some() && request.verdict == Verdict::RequestChanges {
                 return Err(Refusal::NothingToChange { id: checkpoint.id.clone() });
             }
@@ -177,7 +179,7 @@ impl Engine {
 
     /// Nobody answered in time, and the policy makes that a no; it is never a yes.
     pub(crate) async fn time_out(&self, id: &str) -> Result<Checkpoint, EngineError> {
-        self.resolve(id, Event::resolved, |checkpoint| {
+        self.resolve(id, None, Event::resolved, |checkpoint| {
             checkpoint.resolve(&GivenVerdict {
                 verdict: Verdict::Reject,
                 reason: Some("nobody answered in time".to_owned()),
@@ -198,7 +200,7 @@ impl Engine {
     ) -> Result<Checkpoint, EngineError> {
         require(by, Act::Withdraw)?;
         let tell = |next: &Checkpoint| Event::resolved_by(next, by);
-        self.resolve(id, tell, |checkpoint| {
+        self.resolve(id, None, tell, |checkpoint| {
             checkpoint.withdraw(reason.clone(), by.name.clone(), self.now().max(checkpoint.created_at))
         })
         .await
@@ -263,6 +265,7 @@ impl Engine {
     async fn resolve(
         &self,
         id: &str,
+        expected: Option<Version>,
         tell: impl Fn(&Checkpoint) -> Event,
         settle: impl Fn(&Checkpoint) -> Result<Resolved, checkrein_core::checkpoint::Refusal>,
     ) -> Result<Checkpoint, EngineError> {
@@ -273,6 +276,12 @@ impl Engine {
                 Some(held) => held,
                 None => self.checkpoint_row(id).await.map(|stored| (stored.checkpoint, stored.version))?,
             };
+            if let Some(expected) = expected.filter(|expected| *expected != version) {
+                if guessed {
+                    continue;
+                }
+                return Err(EngineError::OtherVersion { id: id.to_owned(), expected, actual: version });
+            }
             let next = match settle(&checkpoint) {
                 Ok(Resolved::Now(next)) => *next,
                 // Only what is stored can refuse.

@@ -7,7 +7,7 @@ use checkrein_core::deliverable::DeliverableError;
 use checkrein_core::document::Problems;
 use checkrein_core::principal::Role;
 use checkrein_core::run::RunId;
-use checkrein_store::{StoreError, TransferError};
+use checkrein_store::{StoreError, TransferError, Version};
 
 use crate::Act;
 use crate::process::ProcessError;
@@ -25,6 +25,9 @@ pub enum EngineError {
     /// Somebody else changed it first; load it again.
     #[error("the run was changed meanwhile")]
     RunMoved,
+    /// A change was decided on another version than the one that is there.
+    #[error("`{id}` is at version {}, not at {}", actual.0, expected.0)]
+    OtherVersion { id: String, expected: Version, actual: Version },
     #[error(transparent)]
     RunRefused(#[from] checkrein_core::run::Refusal),
     #[error("`{}` cannot be used: {reason}", path.display())]

@@ -3,9 +3,12 @@
 
 mod authority;
 mod checkpoint;
+mod definition;
 mod doctor;
 mod error;
+mod event;
 mod held;
+mod policy;
 pub mod process;
 mod run;
 mod store;
@@ -25,12 +28,18 @@ use held::Held;
 
 pub use authority::{Act, MATRIX, allowed};
 pub use checkpoint::{CheckpointView, NewCheckpoint, VerdictRequest};
+pub use definition::{Defined, DefinitionError, RunRequest, define};
 pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
-pub use run::{Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch, output_name};
+pub use event::EventsOf;
+pub use policy::Decided;
+pub use run::{
+    AttemptOutput, Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch,
+    output_name,
+};
 pub use store::{Sweep, SweptAll, restore_store};
 pub use token::{NewToken, Token};
-pub use work::{Shift, WatchWork};
+pub use work::{LOOK_EVERY, Shift, WatchWork};
 
 pub struct Engine {
     store: Store,

@@ -59,10 +59,12 @@ impl Engine {
         Ok(self.store.tokens().await?)
     }
 
-    pub async fn revoke_token(&self, by: &Principal, id: &str) -> Result<(), EngineError> {
+    /// Makes a token worthless; the token as it is now.
+    pub async fn revoke_token(&self, by: &Principal, id: &str) -> Result<TokenRow, EngineError> {
         require(by, Act::ManageTokens)?;
-        let found = self.store.revoke_token(id.to_owned(), self.now()).await?;
-        if found { Ok(()) } else { Err(EngineError::NoToken(id.to_owned())) }
+        self.store.revoke_token(id.to_owned(), self.now()).await?;
+        let found = self.store.tokens().await?.into_iter().find(|token| token.id == id);
+        found.ok_or_else(|| EngineError::NoToken(id.to_owned()))
     }
 
     /// Whether somebody was given the role of an administrator, and still has it.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use checkrein_core::principal::Principal;
-use checkrein_core::run::{Run, RunId};
+use checkrein_core::run::{Run, RunId, RunStatus};
 use tokio::sync::watch as notice;
 
 use crate::{Engine, EngineError, Rest, Watch};
@@ -25,8 +25,8 @@ pub enum Shift {
     UntilStopped,
 }
 
-/// Holds time out without anybody doing something, so it looks around now and then.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Holds time out without anybody doing something, so a worker looks around now and then.
+pub const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Drives every run that can go on, one after the other. When `stop` becomes true, the attempt under
@@ -46,20 +46,7 @@ impl Engine {
                 if *stop.borrow() {
                     break;
                 }
-                let mut driver = match self.drive_run(by, id.as_str(), watch).await {
-                    Ok(driver) => driver,
-                    // Somebody else was faster.
-                    Err(EngineError::RunBusy(_)) => continue,
-                    Err(error) => {
-                        watch.failed(&id, &error);
-                        continue;
-                    }
-                };
-                watch.goes_on(&id);
-                match driver.go(stop, watch).await {
-                    Ok(rest) => watch.rests(&driver.view().run, &rest),
-                    Err(error) => watch.failed(&id, &error),
-                }
+                self.go_on(by, &id, stop, watch).await;
             }
             if shift == Shift::Once {
                 break;
@@ -71,5 +58,31 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Drives one run until it waits or rests, unless somebody else does or it has nothing to do any more.
+    pub async fn go_on(
+        &self,
+        by: &Principal,
+        id: &RunId,
+        stop: &notice::Receiver<bool>,
+        watch: &mut dyn WatchWork,
+    ) {
+        let mut driver = match self.drive_run(by, id.as_str(), watch).await {
+            Ok(driver) => driver,
+            // Somebody else was faster.
+            Err(EngineError::RunBusy(_)) => return,
+            Err(error) => return watch.failed(id, &error),
+        };
+        // Or was, before this one could look.
+        let status = driver.view().run.state.status;
+        if !matches!(status, RunStatus::Created | RunStatus::Running | RunStatus::Held) {
+            return;
+        }
+        watch.goes_on(id);
+        match driver.go(stop, watch).await {
+            Ok(rest) => watch.rests(&driver.view().run, &rest),
+            Err(error) => watch.failed(id, &error),
+        }
     }
 }

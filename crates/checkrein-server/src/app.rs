@@ -6,6 +6,9 @@ use std::time::Duration;
 use checkrein_engine::Engine;
 use tokio::sync::watch;
 
+use crate::tail::Tail;
+use crate::workers::Workers;
+
 /// Cheap to clone; all clones are the same.
 #[derive(Clone)]
 pub struct App(Arc<Shared>);
@@ -14,6 +17,8 @@ struct Shared {
     engine: Arc<Engine>,
     limits: Limits,
     closing: watch::Receiver<bool>,
+    tail: Tail,
+    workers: Option<Workers>,
 }
 
 /// How much a client may ask of the server.
@@ -46,8 +51,30 @@ impl Default for Limits {
 }
 
 impl App {
-    pub fn new(engine: Arc<Engine>, limits: Limits, closing: watch::Receiver<bool>) -> App {
-        App(Arc::new(Shared { engine, limits, closing }))
+    pub fn new(
+        engine: Arc<Engine>,
+        limits: Limits,
+        workers: Option<Workers>,
+        closing: watch::Receiver<bool>,
+    ) -> App {
+        App(Arc::new(Shared { engine, limits, closing, tail: Tail::default(), workers }))
+    }
+
+    pub fn shared_engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.0.engine)
+    }
+
+    pub fn tail(&self) -> &Tail {
+        &self.0.tail
+    }
+
+    pub fn workers(&self) -> Option<&Workers> {
+        self.0.workers.as_ref()
+    }
+
+    /// A text without what is secret here.
+    pub fn redacted<'t>(&self, text: &'t str) -> std::borrow::Cow<'t, str> {
+        text.into()
     }
 
     pub fn engine(&self) -> &Engine {

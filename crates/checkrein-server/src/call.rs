@@ -7,7 +7,8 @@ use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::{HeaderMap, Method, header, request::Parts};
 use axum::response::{IntoResponse, Response};
 use checkrein_core::principal::Principal;
-use checkrein_engine::Engine;
+use checkrein_engine::{Engine, EngineError};
+use checkrein_store::Version;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::answer::Sent;
@@ -33,6 +34,35 @@ impl Call {
 
     pub fn by(&self) -> Result<&Principal, Problem> {
         self.by.as_ref().ok_or_else(unknown)
+    }
+
+    /// Work that may block its thread, or has to stay on it. It goes on when whoever asked is gone.
+    pub async fn apart<T, F, W>(&self, work: W) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, EngineError>>,
+        W: FnOnce(Arc<Engine>, Principal) -> F + Send + 'static,
+    {
+        let (engine, by) = (self.app.shared_engine(), self.by()?.clone());
+        let runtime = tokio::runtime::Handle::current();
+        let working = tokio::task::spawn_blocking(move || runtime.block_on(work(engine, by)));
+        match working.await {
+            Ok(done) => Ok(done?),
+            Err(error) => Err(Problem::new(Kind::Internal, format!("the work broke off: {error}"))),
+        }
+    }
+
+    /// The version a change was decided on, where the request names one.
+    pub fn if_match(&self) -> Result<Option<Version>, Problem> {
+        let Some(said) = self.header(header::IF_MATCH).map(str::trim).filter(|said| *said != "*") else {
+            return Ok(None);
+        };
+        let number = said.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        match number.and_then(|number| number.parse().ok()) {
+            Some(version) => Ok(Some(Version(version))),
+            None => Err(Problem::new(Kind::Malformed, "`If-Match` is not a version")
+                .hint("send the `ETag` of the answer it was decided on")),
+        }
     }
 
     /// A part of the path, by its name in the route.
@@ -91,7 +121,7 @@ fn refused(access: Access, by: Option<&Principal>) -> Problem {
     match (access, by) {
         (Access::To(act), Some(by)) => {
             let (name, role) = (by.name.clone(), by.role);
-            checkrein_engine::EngineError::Forbidden { name, role, act }.into()
+            EngineError::Forbidden { name, role, act }.into()
         }
         _ => unknown(),
     }

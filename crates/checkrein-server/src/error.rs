@@ -4,7 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use checkrein_core::checkpoint::Refusal;
 use checkrein_core::document::{Gravity, Problems};
-use checkrein_engine::EngineError;
+use checkrein_engine::{DefinitionError, EngineError};
 use checkrein_store::{StoreError, TransferError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -187,6 +187,7 @@ impl From<EngineError> for Problem {
             EngineError::NoCheckpoint(_) | EngineError::NoRun(_) | EngineError::NoToken(_) => Kind::NotFound,
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
             EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
+            EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
             EngineError::RunRefused(_) => Kind::RunRefused,
             EngineError::OtherContent(_) => Kind::OtherContent,
             EngineError::Refused(Refusal::Decided { .. }) => Kind::AlreadyDecided,
@@ -222,6 +223,17 @@ impl From<EngineError> for Problem {
                 Problem { hint: hint.map(str::to_owned), ..problem }
             }
             other => Problem::new(kind, other.to_string()),
+        }
+    }
+}
+
+impl From<DefinitionError> for Problem {
+    fn from(error: DefinitionError) -> Problem {
+        match error {
+            DefinitionError::Problems(problems) => Problem::of_text(Kind::Invalid, &problems),
+            DefinitionError::Refused { message, hint } => {
+                Problem { hint, ..Problem::new(Kind::Invalid, message) }
+            }
         }
     }
 }

@@ -9,7 +9,9 @@ mod connection;
 pub mod error;
 mod route;
 mod routes;
+mod tail;
 pub mod wire;
+mod workers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,12 +22,16 @@ use tokio::sync::watch;
 
 use app::App;
 pub use app::Limits;
+use workers::Workers;
+pub use workers::{Watcher, Work};
 
 /// How a server is set up.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Config {
     pub listen: SocketAddr,
     pub limits: Limits,
+    /// Who goes on with runs; none leaves them to others.
+    pub work: Option<Work>,
 }
 
 /// A server that has its address, and answers once it is run.
@@ -43,7 +49,9 @@ impl Server {
         stop: watch::Receiver<bool>,
     ) -> std::io::Result<Server> {
         let listener = TcpListener::bind(config.listen).await?;
-        let app = App::new(engine, config.limits, stop.clone());
+        let start = |work| Workers::start(Arc::clone(&engine), work, stop.clone());
+        let workers = config.work.map(start).transpose()?;
+        let app = App::new(engine, config.limits, workers, stop.clone());
         Ok(Server { listener, app, stop })
     }
 
@@ -55,6 +63,12 @@ impl Server {
     /// Answers until it is to stop, and until what is under way is answered.
     pub async fn run(mut self) {
         let router = routes::router(&self.app);
+        let tail = self.app.tail().clone().run(self.app.shared_engine(), self.stop.clone());
+        let tail = tokio::spawn(tail);
         connection::accept(self.listener, router, &self.app, &mut self.stop).await;
+        let _ = tail.await;
+        if let Some(workers) = self.app.workers().cloned() {
+            let _ = tokio::task::spawn_blocking(move || workers.join()).await;
+        }
     }
 }

@@ -57,6 +57,30 @@ pub(crate) fn after(
     read(&mut select.query(params![after.0, stream, limit])?)
 }
 
+/// Events after `after` of a run and the checkpoints it waited at.
+pub(crate) fn of_run(
+    connection: &Connection,
+    after: Position,
+    run: &str,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT position, stream, seq, at_ms, body FROM events
+         WHERE position > ?1 AND (stream = ?2 OR stream IN (SELECT id FROM checkpoints WHERE run = ?2))
+         ORDER BY position LIMIT ?3",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    read(&mut select.query(params![after.0, run, limit])?)
+}
+
+/// The position of what was committed last.
+pub(crate) fn last(connection: &Connection) -> Result<Position, StoreError> {
+    let last = connection
+        .prepare_cached("SELECT coalesce(max(position), 0) FROM events")?
+        .query_row([], |row| row.get(0))?;
+    Ok(Position(last))
+}
+
 /// Every event of one stream, found without looking at the others.
 pub(crate) fn of_stream(connection: &Connection, stream: &str) -> Result<Vec<StoredEvent>, StoreError> {
     let mut select = connection.prepare_cached(

@@ -32,7 +32,7 @@ fn digest(text: &str) -> Result<Digest, String> {
 pub fn give(target: &Target, verdict: Verdict, reason: Option<String>) -> Result<Output, CliError> {
     let session = target.store.open()?;
     let who = session.judge()?;
-    let request = VerdictRequest { verdict, reason, digest: target.digest };
+    let request = VerdictRequest { verdict, reason, digest: target.digest, version: None };
     let mut decided: Vec<checkpoint::Checkpoint> = Vec::new();
     let mut failed = None;
     for id in &target.ids {

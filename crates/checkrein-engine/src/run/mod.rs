@@ -8,7 +8,9 @@ mod cancel;
 mod driver;
 mod edit;
 mod log;
+mod output;
 mod place;
+mod resume;
 mod sweep;
 mod target;
 
@@ -29,6 +31,7 @@ use crate::{Engine, EngineError};
 pub use attempt::output_name;
 pub use driver::{Driver, Rest, Watch};
 pub use edit::edit;
+pub use output::AttemptOutput;
 pub use place::OutputFiles;
 pub use sweep::SweptRuns;
 pub use target::git_branch;

@@ -1,7 +1,12 @@
 //! The one list of routes. A verb of a noun is a file, and so is its test.
 
 mod checkpoint;
+mod event;
+mod frame;
+mod policy;
+mod run;
 mod system;
+mod token;
 mod verdict;
 
 use std::sync::Arc;
@@ -25,6 +30,26 @@ pub fn all() -> Vec<Route> {
         checkpoint::verdict::route(),
         checkpoint::withdraw::route(),
         verdict::give::route(),
+        run::create::route(),
+        run::list::route(),
+        run::show::route(),
+        run::resume::route(),
+        run::rerun::route(),
+        run::cancel::route(),
+        run::report::route(),
+        run::log::route(),
+        run::output::route(),
+        run::events::route(),
+        event::list::route(),
+        policy::show::route(),
+        policy::explain::route(),
+        policy::decide::route(),
+        policy::classify::route(),
+        frame::should_push::route(),
+        frame::should_pop::route(),
+        token::create::route(),
+        token::list::route(),
+        token::revoke::route(),
         system::health::route(),
         system::ready::route(),
     ]

@@ -150,6 +150,6 @@ pub struct VerdictBody {
 
 impl From<VerdictBody> for VerdictRequest {
     fn from(VerdictBody { verdict, reason, digest }: VerdictBody) -> VerdictRequest {
-        VerdictRequest { verdict, reason, digest }
+        VerdictRequest { verdict, reason, digest, version: None }
     }
 }

@@ -199,6 +199,27 @@ impl Store {
         self.read(|connection| event::after(connection, after, stream, limit))
     }
 
+    /// The same of a run and the checkpoints it waited at.
+    pub async fn events_of_run(
+        &self,
+        after: Position,
+        run: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.read(|connection| event::of_run(connection, after, run, limit))
+    }
+
+    /// The position of what was committed last.
+    pub async fn last_position(&self) -> Result<Position, StoreError> {
+        self.read(event::last)
+    }
+
+    /// Whether a checkpoint belongs to a run.
+    pub async fn is_of_run(&self, checkpoint: &str, run: &str) -> Result<bool, StoreError> {
+        let found = self.read(|connection| checkpoint::get(connection, checkpoint))?;
+        Ok(found.is_some_and(|found| found.checkpoint.run.as_deref() == Some(run)))
+    }
+
     /// Forgets every checkpoint with its events and contents. Positions are not used again.
     pub async fn clear_checkpoints(&self) -> Result<(), StoreError> {
         self.writer()?.run(checkpoint::clear).await

@@ -1,4 +1,4 @@
-use checkrein_engine::Act;
+use checkrein_engine::{Act, VerdictRequest};
 
 use crate::answer::Reply;
 use crate::ask::Json;
@@ -15,6 +15,7 @@ pub fn route() -> Route {
 }
 
 async fn give(call: Call, Json(verdict): Json<VerdictBody>) -> Result<Reply<Checkpoint>, Problem> {
-    let checkpoint = call.engine().give_verdict(call.by()?, call.path("id"), &verdict.into()).await?;
+    let request = VerdictRequest { version: call.if_match()?, ..verdict.into() };
+    let checkpoint = call.engine().give_verdict(call.by()?, call.path("id"), &request).await?;
     Ok(Reply::new(Checkpoint::from(&checkpoint)))
 }
