@@ -38,6 +38,10 @@ pub enum TakeUp {
 }
 
 impl Driving {
+    pub const fn json(&self) -> bool {
+        self.json
+    }
+
     pub fn drive(&self, session: &Session, id: &str, how: TakeUp) -> Result<Output, CliError> {
         if self.yes && inside_attempt() {
             return Err(CliError::failed("a check-in cannot be answered from inside an agent's attempt")
@@ -99,7 +103,7 @@ impl Driving {
         let Some(hold) = driver.view().run.state.hold.clone() else { return Ok(false) };
         let give = async |verdict: Verdict, reason: Option<String>| -> Result<bool, CliError> {
             let who = session.principal_async().await?;
-            let request = VerdictRequest { verdict, reason, digest: None, version: None };
+            let request = VerdictRequest::new(verdict, reason);
             match session.engine.give_verdict(&who, checkpoint, &request).await {
                 // Somebody else was faster; their verdict counts.
                 Ok(_) | Err(EngineError::Refused(_)) => Ok(true),

@@ -9,6 +9,7 @@ use checkrein_core::checkpoint::Refusal;
 use checkrein_core::document::{Gravity, Problem, Problems};
 use checkrein_core::run::{CommandKind, Refusal as RunRefusal};
 use checkrein_engine::{DefinitionError, EngineError};
+use checkrein_forge::ForgeError;
 use checkrein_store::{StoreError, TransferError};
 
 use crate::output::harmless;
@@ -131,10 +132,20 @@ impl From<EngineError> for CliError {
             | EngineError::RunRefused(_)
             | EngineError::NoToken(_)
             | EngineError::OtherContent(_)
-            | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. })
+            | EngineError::NothingToReview(_)
+            | EngineError::NoRepository(_)
+            | EngineError::MarkedFiles { .. }
+            | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. }) => Exit::Conflict,
             EngineError::Refused(Refusal::NothingToChange { .. } | Refusal::BelongsToRun { .. })
+            | EngineError::NotAJob(_)
+            | EngineError::NotAReview(_)
+            | EngineError::NoAgent
+            | EngineError::NoSandbox(_)
+            | EngineError::BadDocument(_)
+            | EngineError::UncommittedExpert { .. }
+            | EngineError::Forge(ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. })
             | EngineError::BadId(_)
             | EngineError::ReservedId(_)
             | EngineError::Empty(_)
@@ -148,6 +159,7 @@ impl From<EngineError> for CliError {
             | EngineError::RunFiles { .. }
             | EngineError::Definition(_)
             | EngineError::Process(_)
+            | EngineError::Forge(_)
             | EngineError::BadToken(_)
             | EngineError::Store(_)
             | EngineError::Transfer(_) => Exit::Failed,
@@ -167,6 +179,17 @@ impl From<EngineError> for CliError {
             EngineError::Refused(Refusal::BelongsToRun { .. }) => {
                 Some("`checkrein cancel RUN` takes it back")
             }
+            EngineError::Refused(Refusal::Moved { .. }) => {
+                Some("look at it with `checkrein review ID`, then approve with `--digest` and what it shows")
+            }
+            EngineError::NoAgent => Some(
+                "name one with `--agent 'claude -p'`, or as `agent:` in checkrein.yaml; a script will do: `--agent cmd:./agent.sh`",
+            ),
+            EngineError::MarkedFiles { .. } => Some("`--confirm` approves all the same"),
+            EngineError::UncommittedExpert { .. } => {
+                Some("commit it, or move it to the experts in your own settings")
+            }
+            EngineError::Forge(ForgeError::NoCommit { .. }) => Some("make a first commit, then give the job"),
             EngineError::Refused(Refusal::Stale { .. }) => {
                 Some("look at it again with `checkrein checkpoint show ID`")
             }

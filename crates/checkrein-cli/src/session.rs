@@ -67,6 +67,11 @@ impl StorePlace {
         self.places.load_quietly()
     }
 
+    /// Whether the project's settings were named.
+    pub fn names_settings(&self) -> bool {
+        self.places.names_settings()
+    }
+
     /// Where the store is, whether or not it is there yet.
     pub fn path(&self) -> Result<PathBuf, CliError> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);

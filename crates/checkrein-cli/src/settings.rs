@@ -48,6 +48,11 @@ impl Places {
         Ok(settings)
     }
 
+    /// Whether the project's settings were named, instead of found.
+    pub fn names_settings(&self) -> bool {
+        self.project.config.is_some()
+    }
+
     pub fn load_quietly(&self) -> Result<(Settings, Problems), CliError> {
         gather(&self.project, Workers::From(self.tenant.as_deref()))
     }

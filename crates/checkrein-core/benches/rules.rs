@@ -244,6 +244,7 @@ fn run_with(findings: usize, steps: usize) -> Result<(Run, Numbered), Box<dyn Er
         values: IndexMap::new(),
         directory: "/".to_owned(),
         only: Vec::new(),
+        job: None,
     };
     let created = RunEvent::RunCreated {
         workflow: "bench".to_owned(),

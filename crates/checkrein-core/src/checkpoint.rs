@@ -20,6 +20,8 @@ pub struct Checkpoint {
     pub status: CheckpointStatus,
     /// Of the content that is judged.
     pub digest: Digest,
+    /// Whether that is not what it was opened with: somebody pushed to the branch under review (X10).
+    pub moved: bool,
     pub round: u32,
     pub created_at: Timestamp,
     pub resolved_at: Option<Timestamp>,
@@ -158,6 +160,8 @@ pub enum Refusal {
     NothingToChange { id: CheckpointId },
     #[error("checkpoint `{id}` belongs to run `{run}` and is withdrawn with it alone")]
     BelongsToRun { id: CheckpointId, run: String },
+    #[error("checkpoint `{id}` changed since it was opened: an approval must name what it approves")]
+    Moved { id: CheckpointId, actual: Digest },
     #[error("checkpoint `{id}` holds {actual}, the verdict is about {judged}")]
     Stale { id: CheckpointId, actual: Digest, judged: Digest },
 }
@@ -167,6 +171,10 @@ impl Checkpoint {
     pub fn resolve(&self, given: &GivenVerdict) -> Result<Resolved, Refusal> {
         if let Some(judged) = given.digest.filter(|judged| *judged != self.digest) {
             return Err(Refusal::Stale { id: self.id.clone(), actual: self.digest, judged });
+        }
+        let blind = given.digest.is_none() && given.verdict == Verdict::Approve;
+        if self.moved && blind && self.status == CheckpointStatus::Pending {
+            return Err(Refusal::Moved { id: self.id.clone(), actual: self.digest });
         }
         self.settle(given.verdict.status(), given.reason.clone(), Some(given.by.clone()), given.at)
     }
@@ -223,6 +231,7 @@ mod tests {
             kind: "deliverable".into(),
             status,
             digest: Digest::of(b"draft"),
+            moved: false,
             round: 1,
             created_at: Timestamp::UNIX_EPOCH,
             resolved_at: None,

@@ -43,6 +43,8 @@ pub enum Event {
         by_token: Option<String>,
         digest: Digest,
     },
+    /// What it asks about is something else now: somebody pushed to the branch under review (X10).
+    CheckpointMoved { digest: Digest },
     #[serde(untagged)]
     Run(RunEvent),
 }
@@ -108,6 +110,7 @@ pub fn fold_checkpoint(
                 kind: kind.clone(),
                 status: *status,
                 digest: *digest,
+                moved: false,
                 round: *round,
                 created_at: at,
                 // Where none was required, the question was its own answer.
@@ -115,6 +118,9 @@ pub fn fold_checkpoint(
                 reason: None,
                 resolved_by: None,
             })
+        }
+        (Event::CheckpointMoved { digest }, Some(known)) if known.status == Pending => {
+            Some(Checkpoint { digest: *digest, moved: true, ..known })
         }
         (Event::CheckpointResolved { status, reason, by, digest, .. }, Some(known))
             if known.status == Pending
@@ -149,6 +155,7 @@ mod tests {
             round: 1,
             status,
         };
+        let moved = |content: &[u8]| Event::CheckpointMoved { digest: Digest::of(content) };
         let resolved = |status, content: &[u8]| Event::CheckpointResolved {
             status,
             reason: None,
@@ -162,6 +169,9 @@ mod tests {
             (vec![created(NotRequired)], Some(NotRequired)),
             (vec![created(Pending), resolved(Approved, b"draft")], Some(Approved)),
             (vec![created(Pending), resolved(Withdrawn, b"draft")], Some(Withdrawn)),
+            (vec![created(Pending), moved(b"other"), resolved(Approved, b"other")], Some(Approved)),
+            (vec![created(Pending), moved(b"other"), resolved(Approved, b"draft")], None),
+            (vec![created(Pending), resolved(Approved, b"draft"), moved(b"other")], None),
             // forged
             (vec![created(Approved)], None),
             (vec![resolved(Approved, b"draft")], None),

@@ -195,6 +195,15 @@ impl Response {
         }
     }
 
+    /// Adds a warning that Checkrein itself states.
+    pub fn warn(&mut self, text: String) {
+        if self.status == Status::Success {
+            self.status = Status::Warning;
+        }
+        let (kind, severity) = (FindingKind::Warning, Severity::DEFAULT);
+        self.warnings.push(Finding { kind, severity, ..certain(text) });
+    }
+
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.warnings.iter().chain(&self.errors)
     }

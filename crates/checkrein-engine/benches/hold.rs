@@ -336,6 +336,6 @@ async fn ask(engine: &Engine, id: &str) -> Result<(), checkrein_engine::EngineEr
 }
 
 async fn approve(engine: &Engine, id: &str) -> Result<(), checkrein_engine::EngineError> {
-    let request = VerdictRequest { verdict: Verdict::Approve, reason: None, digest: None, version: None };
+    let request = VerdictRequest::new(Verdict::Approve, None);
     engine.give_verdict(&person(), id, &request).await.map(|_| ())
 }

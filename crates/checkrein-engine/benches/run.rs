@@ -158,6 +158,7 @@ fn machine(table: &mut Table) -> Result<(), Box<dyn Error>> {
         values: Default::default(),
         directory: "/".to_owned(),
         only: Vec::new(),
+        job: None,
     });
     let response = Response::normalise(&serde_json::json!({"message": "done"}), Classifier::builtin());
     let mut rates = Vec::new();

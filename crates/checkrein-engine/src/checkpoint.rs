@@ -11,7 +11,8 @@ use checkrein_core::decision::{Outcome, Situation, decide};
 use checkrein_core::deliverable::{Content, Deliverable, Digest};
 use checkrein_core::event::Event;
 use checkrein_core::principal::Principal;
-use checkrein_core::run::RunId;
+use checkrein_core::run::job::NewComment;
+use checkrein_core::run::{HoldKind, RunId};
 use checkrein_store::{CheckpointFilter, Commit, CommitError, Page, StoredCheckpoint, Version};
 use uuid::Uuid;
 
@@ -37,9 +38,50 @@ pub struct NewCheckpoint {
 pub struct VerdictRequest {
     pub verdict: Verdict,
     pub reason: Option<String>,
-    pub digest: Option<Digest>,
+    /// What was looked at; none trusts that nothing moved.
+    pub judged: Option<Judged>,
+    /// Given with a verdict on a review.
+    pub comments: Vec<NewComment>,
+    /// On a new branch instead of the one that was looked at (L4).
+    pub start_over: bool,
+    /// Also where changes are requested of single files (X13).
+    pub confirmed: bool,
     /// The version that was looked at; none takes any.
     pub version: Option<Version>,
+}
+
+impl VerdictRequest {
+    pub fn new(verdict: Verdict, reason: Option<String>) -> VerdictRequest {
+        VerdictRequest {
+            verdict,
+            reason,
+            judged: None,
+            comments: Vec::new(),
+            start_over: false,
+            confirmed: false,
+            version: None,
+        }
+    }
+}
+
+/// What a verdict names as its object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judged {
+    Digest(Digest),
+    /// The commit a review is of.
+    Commit(String),
+}
+
+impl Judged {
+    /// A digest, or the full name of a commit.
+    pub fn parse(text: &str) -> Option<Judged> {
+        let text = text.trim();
+        let hex = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        match Digest::parse(text) {
+            Some(digest) => Some(Judged::Digest(digest)),
+            None => (hex && text.len() == 40).then(|| Judged::Commit(text.to_owned())),
+        }
+    }
 }
 
 /// A checkpoint with what it asks about.
@@ -92,6 +134,7 @@ impl Engine {
             kind: new.kind,
             status: CheckpointStatus::Pending,
             digest: content.digest,
+            moved: false,
             round: 1,
             created_at: now,
             resolved_at: None,
@@ -160,6 +203,18 @@ impl Engine {
         if silent && request.verdict != Verdict::Approve {
             return Err(EngineError::Empty("message"));
         }
+        let only_reviews = !request.comments.is_empty() || request.start_over;
+        if let Some(stored) = self.review_row(id).await? {
+            return self.judge_review(by, stored, request).await;
+        }
+        if only_reviews {
+            return Err(EngineError::NotAReview(id.to_owned()));
+        }
+        let digest = match &request.judged {
+            Some(Judged::Digest(digest)) => Some(*digest),
+            Some(Judged::Commit(_)) => return Err(EngineError::NotAReview(id.to_owned())),
+            None => None,
+        };
         let tell = |next: &Checkpoint| Event::resolved_by(next, by);
         self.resolve(id, request.version, tell, |checkpoint| {
             if checkpoint.run.is_some() && request.verdict == Verdict::RequestChanges {
@@ -169,7 +224,7 @@ impl Engine {
                 verdict: request.verdict,
                 reason: request.reason.clone().filter(|reason| !reason.trim().is_empty()),
                 by: by.name.clone(),
-                digest: request.digest,
+                digest,
                 // A clock that was set back must not answer before the question.
                 at: self.now().max(checkpoint.created_at),
             })
@@ -276,11 +331,9 @@ impl Engine {
                 Some(held) => held,
                 None => self.checkpoint_row(id).await.map(|stored| (stored.checkpoint, stored.version))?,
             };
-            if let Some(expected) = expected.filter(|expected| *expected != version) {
-                if guessed {
-                    continue;
-                }
-                return Err(EngineError::OtherVersion { id: id.to_owned(), expected, actual: version });
+            match expect_version(id, expected, version) {
+                Err(_) if guessed => continue,
+                checked => checked?,
             }
             let next = match settle(&checkpoint) {
                 Ok(Resolved::Now(next)) => *next,
@@ -300,6 +353,17 @@ impl Engine {
         }
     }
 
+    /// The checkpoint, if it is the review of a job. What is open and remembered needs no look.
+    async fn review_row(&self, id: &str) -> Result<Option<StoredCheckpoint>, EngineError> {
+        let run = id.split('.').next().unwrap_or_default();
+        if run.len() == id.len() || !RunId::looks_like(run) {
+            return Ok(None);
+        }
+        let stored = self.checkpoint_row(id).await?;
+        let is_review = stored.checkpoint.run.is_some() && stored.checkpoint.kind == HoldKind::Review.name();
+        Ok(is_review.then_some(stored))
+    }
+
     pub(crate) async fn checkpoint_row(&self, id: &str) -> Result<StoredCheckpoint, EngineError> {
         let none = || EngineError::NoCheckpoint(id.to_owned());
         let id = CheckpointId::new(id).map_err(|_| none())?;
@@ -310,5 +374,19 @@ impl Engine {
         let StoredCheckpoint { checkpoint, version, .. } = stored;
         let content = self.store.content(&checkpoint.digest).await?;
         Ok(CheckpointView { checkpoint, content, version })
+    }
+}
+
+/// Refuses a change that was decided on another version.
+pub(crate) fn expect_version(
+    id: &str,
+    expected: Option<Version>,
+    actual: Version,
+) -> Result<(), EngineError> {
+    match expected {
+        Some(expected) if expected != actual => {
+            Err(EngineError::OtherVersion { id: id.to_owned(), expected, actual })
+        }
+        _ => Ok(()),
     }
 }

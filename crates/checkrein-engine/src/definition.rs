@@ -100,6 +100,7 @@ pub fn define(
         // Steps find their directory again when the run is resumed from elsewhere.
         directory: text.to_owned(),
         only: request.phases.clone(),
+        job: None,
     };
     Ok(Defined { definition, odd })
 }

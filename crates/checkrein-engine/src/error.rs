@@ -7,6 +7,7 @@ use checkrein_core::deliverable::DeliverableError;
 use checkrein_core::document::Problems;
 use checkrein_core::principal::Role;
 use checkrein_core::run::RunId;
+use checkrein_forge::ForgeError;
 use checkrein_store::{StoreError, TransferError, Version};
 
 use crate::Act;
@@ -32,6 +33,26 @@ pub enum EngineError {
     RunRefused(#[from] checkrein_core::run::Refusal),
     #[error("`{}` cannot be used: {reason}", path.display())]
     RunFiles { path: PathBuf, reason: String },
+    #[error("run `{0}` is not a job")]
+    NotAJob(RunId),
+    #[error("`{0}` is no review of a job")]
+    NotAReview(String),
+    #[error("job `{0}` waits for no review")]
+    NothingToReview(RunId),
+    #[error("job `{0}` has no repository yet")]
+    NoRepository(RunId),
+    #[error("no agent is configured for the job")]
+    NoAgent,
+    #[error("the sandbox cannot be used: {0}")]
+    NoSandbox(String),
+    #[error("`{0}` cannot be the name of a document")]
+    BadDocument(String),
+    #[error("expert `{name}` is not in the commit the job starts from; `{}` is not committed", path.display())]
+    UncommittedExpert { name: String, path: PathBuf },
+    #[error("changes were requested of {} in `{id}`: an approval needs to be confirmed", files.join(", "))]
+    MarkedFiles { id: CheckpointId, files: Vec<String> },
+    #[error(transparent)]
+    Forge(#[from] ForgeError),
     #[error("the definition of the run cannot be used: {0}")]
     Definition(String),
     #[error(transparent)]

@@ -8,6 +8,7 @@ mod doctor;
 mod error;
 mod event;
 mod held;
+mod job;
 mod policy;
 pub mod process;
 mod run;
@@ -27,11 +28,12 @@ use jiff::Timestamp;
 use held::Held;
 
 pub use authority::{Act, MATRIX, allowed};
-pub use checkpoint::{CheckpointView, NewCheckpoint, VerdictRequest};
+pub use checkpoint::{CheckpointView, Judged, NewCheckpoint, VerdictRequest};
 pub use definition::{Defined, DefinitionError, RunRequest, define};
 pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
 pub use event::EventsOf;
+pub use job::{NewJob, RepositoryWanted, ReviewMaterial, Reviewed};
 pub use policy::Decided;
 pub use run::{
     AttemptOutput, Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch,

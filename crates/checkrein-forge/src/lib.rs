@@ -29,6 +29,7 @@ mod refs;
 mod sweep;
 
 pub use branch::{Branch, Names};
+pub use checkrein_core::run::job::Merge;
 pub use clone::{Collect, Collected, Finding, Limits};
 pub use commit::{FileChange, FilesCommit};
 pub use diff::{Change, Diff, DiffLimits, FileDiff, Hunk, Line, LineKind};
@@ -36,7 +37,7 @@ pub use error::ForgeError;
 pub use git::Git;
 pub use identity::{Identity, Signature};
 pub use log::Commit;
-pub use merge::{Conflict, ConflictedFile, MergeHow, MergeRequest, Merged};
+pub use merge::{Conflict, ConflictedFile, MergeRequest, Merged};
 pub use oid::Oid;
 pub use path::TreePath;
 pub use publish::{Publish, Published};

@@ -51,6 +51,18 @@ impl Bare {
         Ok(commits)
     }
 
+    /// The newest commit two others have in common.
+    pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>, ForgeError> {
+        let call = self.call(["merge-base", one.as_str(), other.as_str()]);
+        let place = call.place();
+        let answer = call.answer()?;
+        match answer.code {
+            0 => Oid::from_bytes(answer.output.split(|b| *b == b'\n').next().unwrap_or_default()).map(Some),
+            1 => Ok(None),
+            _ => Err(answer.failure(place)),
+        }
+    }
+
     /// Whether everything in `old` is in `new` too.
     pub fn contains(&self, new: &Oid, old: &Oid) -> Result<bool, ForgeError> {
         is_ancestor(self.call(["merge-base", "--is-ancestor", old.as_str(), new.as_str()]))

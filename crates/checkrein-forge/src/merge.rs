@@ -1,6 +1,8 @@
 //! A phase becomes part of the job's main branch. Nothing is checked out: trees are merged as objects, and a
 //! branch moves only from where it was seen.
 
+use crate::Merge;
+
 use crate::branch::Branch;
 use crate::error::ForgeError;
 use crate::identity::{Identity, Signature};
@@ -9,21 +11,10 @@ use crate::oid::Oid;
 use crate::path::TreePath;
 use crate::repository::Bare;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MergeHow {
-    /// One commit for the phase.
-    #[default]
-    Squash,
-    /// The phase's commits and one that joins them.
-    Merge,
-    /// The phase's commits, one after the other.
-    Rebase,
-}
-
 /// One merge. The same request gives the same commit however often it is made.
 #[derive(Clone, Debug)]
 pub struct MergeRequest<'a> {
-    pub how: MergeHow,
+    pub how: Merge,
     /// The commit that was approved.
     pub head: &'a Oid,
     pub into: &'a Branch,
@@ -70,9 +61,9 @@ impl Bare {
         }
         let (by, message) = (request.by, request.message);
         let made = match request.how {
-            MergeHow::Squash => self.commit_tree(&tree, &[request.onto], by, by, message)?,
-            MergeHow::Merge => self.commit_tree(&tree, &[request.onto, request.head], by, by, message)?,
-            MergeHow::Rebase => match self.rebase(request, &tree)? {
+            Merge::Squash => self.commit_tree(&tree, &[request.onto], by, by, message)?,
+            Merge::Merge => self.commit_tree(&tree, &[request.onto, request.head], by, by, message)?,
+            Merge::Rebase => match self.rebase(request, &tree)? {
                 Rebased::Done(made) => made,
                 Rebased::Conflict(conflict) => return Ok(Merged::Conflict(conflict)),
             },

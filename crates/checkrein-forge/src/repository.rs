@@ -71,6 +71,28 @@ impl Source {
         let branch = name.strip_prefix("refs/heads/").map(str::to_owned);
         Ok(Source { directory: common, branch, commit, format })
     }
+
+    /// A repository that was looked at before, and the commit that was found then.
+    pub fn again(directory: &Path, branch: Option<String>, commit: Oid) -> Source {
+        let format = if commit.as_str().len() == 64 { Format::Sha256 } else { Format::Sha1 };
+        Source { directory: directory.to_owned(), branch, commit, format }
+    }
+
+    /// A file of the commit, if it is there and a file.
+    pub fn file(&self, git: &Git, path: &str, limit_bytes: usize) -> Result<Option<Vec<u8>>, ForgeError> {
+        let name = format!("{}:{path}", self.commit);
+        let call = git.call_on(&self.directory, ["cat-file", "blob", &name]).output_bytes(limit_bytes);
+        let answer = call.answer()?;
+        Ok((answer.code == 0 && !answer.cut).then_some(answer.output))
+    }
+
+    /// The names in a directory of the commit; none if it is not there.
+    pub fn names(&self, git: &Git, directory: &str) -> Result<Vec<String>, ForgeError> {
+        let name = format!("{}:{directory}", self.commit);
+        let answer = git.call_on(&self.directory, ["ls-tree", "-z", "--name-only", &name]).answer()?;
+        let names = answer.output.split(|b| *b == 0).filter(|name| !name.is_empty() && answer.code == 0);
+        Ok(names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect())
+    }
 }
 
 impl Bare {

@@ -25,7 +25,7 @@ fn nothing_of_the_callers_environment_reaches_git() {
         assert_eq!(job.collect().findings, []);
         let diff = job.bare.diff(&job.main(), &job.head(), &DiffLimits::default()).unwrap();
         assert_eq!(diff.files.len(), 2);
-        assert!(matches!(job.merge(MergeHow::Squash), Merged::Done(_)));
+        assert!(matches!(job.merge(Merge::Squash), Merged::Done(_)));
         job.clone_again();
         return;
     }

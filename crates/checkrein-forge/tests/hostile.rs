@@ -84,7 +84,7 @@ impl Trap {
             }
         }
         let (head, onto) = (job.head(), job.main());
-        job.merge_at(MergeHow::Squash, &head, &onto).unwrap();
+        job.merge_at(Merge::Squash, &head, &onto).unwrap();
         job.clone_again();
         job.collect();
         self.assert_quiet("the whole way");

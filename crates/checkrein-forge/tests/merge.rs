@@ -11,7 +11,7 @@ mod support;
 use checkrein_forge::*;
 use support::*;
 
-const ALL: [MergeHow; 3] = [MergeHow::Squash, MergeHow::Merge, MergeHow::Rebase];
+const ALL: [Merge; 3] = [Merge::Squash, Merge::Merge, Merge::Rebase];
 
 fn worked() -> Job {
     let job = Job::with(&[("a", "1\n2\n3\n"), ("b", "b\n")]);
@@ -35,7 +35,7 @@ fn main_goes_on(job: &Job, path: &str, text: &str) -> Oid {
 
 #[test]
 fn each_way_ends_in_the_same_files() {
-    let parents = [(MergeHow::Squash, 1, 1), (MergeHow::Merge, 3, 2), (MergeHow::Rebase, 2, 1)];
+    let parents = [(Merge::Squash, 1, 1), (Merge::Merge, 3, 2), (Merge::Rebase, 2, 1)];
     for (how, commits, last_parents) in parents {
         let job = worked();
         let onto = main_goes_on(&job, "c", "c\n");
@@ -50,7 +50,7 @@ fn each_way_ends_in_the_same_files() {
 #[test]
 fn a_squash_says_what_was_done_and_when() {
     let job = worked();
-    let Merged::Done(done) = job.merge(MergeHow::Squash) else { panic!() };
+    let Merged::Done(done) = job.merge(Merge::Squash) else { panic!() };
     let log = job.bare.log(None, &done, 1).unwrap();
     assert_eq!(log[0].message, "phase 2 (tactical): done");
     assert_eq!(
@@ -77,7 +77,7 @@ fn a_main_that_moved_is_not_overwritten() {
     let job = worked();
     let (head, onto) = (job.head(), job.main());
     let moved = main_goes_on(&job, "c", "c");
-    let error = job.merge_at(MergeHow::Squash, &head, &onto).unwrap_err();
+    let error = job.merge_at(Merge::Squash, &head, &onto).unwrap_err();
     assert!(matches!(error, ForgeError::Moved { .. }), "{error}");
     assert_eq!(
         error.to_string(),
@@ -121,7 +121,7 @@ fn a_deleted_file_that_changed_is_a_conflict() {
     std::fs::remove_file(job.clone.join("a")).unwrap();
     job.collect();
     main_goes_on(&job, "a", "other\n");
-    let Merged::Conflict(conflict) = job.merge(MergeHow::Squash) else { panic!() };
+    let Merged::Conflict(conflict) = job.merge(Merge::Squash) else { panic!() };
     assert_eq!(conflict.files[0].path, "a".into());
 }
 

@@ -97,9 +97,9 @@ fn locks_nobody_holds_are_swept() {
     job.collect();
     let (head, onto) = (job.head(), job.main());
     fs::write(job.bare.path().join("refs/heads/main.lock"), "").unwrap();
-    assert!(job.merge_at(MergeHow::Squash, &head, &onto).is_err());
+    assert!(job.merge_at(Merge::Squash, &head, &onto).is_err());
     assert_eq!(job.bare.sweep(Duration::from_secs(600)).unwrap(), 0);
     std::thread::sleep(Duration::from_millis(20));
     assert_eq!(job.bare.sweep(Duration::ZERO).unwrap(), 1);
-    assert!(matches!(job.merge(MergeHow::Squash), Merged::Done(_)));
+    assert!(matches!(job.merge(Merge::Squash), Merged::Done(_)));
 }

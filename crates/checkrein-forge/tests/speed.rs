@@ -28,7 +28,7 @@ fn a_phase_in_a_repository_of_a_thousand_files() {
     let job = Job::with(&[(".gitignore", "target/\n")]);
     fill(&job, 1000);
     job.collect();
-    job.merge(MergeHow::Squash);
+    job.merge(Merge::Squash);
     let mut spent = Vec::new();
     for round in 0..5 {
         let branch = job.bare.names().phase(3 + round, checkrein_core::boundary::PhaseKind::Tactical, 1);
@@ -48,7 +48,7 @@ fn a_phase_in_a_repository_of_a_thousand_files() {
         let start = Instant::now();
         let head = phase.collect().head;
         let collected = start.elapsed();
-        assert!(matches!(phase.merge(MergeHow::Squash), Merged::Done(_)));
+        assert!(matches!(phase.merge(Merge::Squash), Merged::Done(_)));
         phase.bare.delete_branch(&phase.branch, &head).unwrap();
         spent.push((collected, start.elapsed() - collected, cloned));
     }

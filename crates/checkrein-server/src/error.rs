@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use checkrein_core::checkpoint::Refusal;
 use checkrein_core::document::{Gravity, Problems};
 use checkrein_engine::{DefinitionError, EngineError};
+use checkrein_forge::ForgeError;
 use checkrein_store::{StoreError, TransferError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ pub enum Kind {
     SeveralRuns,
     RunBusy,
     RunRefused,
+    MarkedFiles,
     KeyInUse,
     PreconditionFailed,
     TooLarge,
@@ -52,6 +54,7 @@ pub static KINDS: &[(Kind, u16, &str, &str)] = &[
     (Kind::SeveralRuns,          409, "several-runs",           "the text names more than one run"),
     (Kind::RunBusy,              409, "run-busy",               "another process drives the run"),
     (Kind::RunRefused,           409, "run-refused",            "the run cannot do that now"),
+    (Kind::MarkedFiles,          409, "files-marked",           "changes were requested of files, and the approval is not confirmed"),
     (Kind::KeyInUse,             409, "idempotency-key-in-use", "the first request with this key is not answered yet"),
     (Kind::PreconditionFailed,   412, "precondition-failed",    "it is at another version"),
     (Kind::TooLarge,             413, "too-large",              "the request is too large"),
@@ -188,10 +191,14 @@ impl From<EngineError> for Problem {
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
             EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
-            EngineError::RunRefused(_) => Kind::RunRefused,
+            EngineError::RunRefused(_) | EngineError::NothingToReview(_) | EngineError::NoRepository(_) => {
+                Kind::RunRefused
+            }
+            EngineError::MarkedFiles { .. } => Kind::MarkedFiles,
+            EngineError::Forge(ForgeError::Moved { .. }) => Kind::RunBusy,
             EngineError::OtherContent(_) => Kind::OtherContent,
             EngineError::Refused(Refusal::Decided { .. }) => Kind::AlreadyDecided,
-            EngineError::Refused(Refusal::Stale { .. }) => Kind::StaleDigest,
+            EngineError::Refused(Refusal::Stale { .. } | Refusal::Moved { .. }) => Kind::StaleDigest,
             EngineError::Refused(Refusal::NothingToChange { .. } | Refusal::BelongsToRun { .. })
             | EngineError::BadId(_)
             | EngineError::ReservedId(_)
@@ -200,6 +207,15 @@ impl From<EngineError> for Problem {
             | EngineError::ReservedName(_)
             | EngineError::Deliverable(_)
             | EngineError::Settings(_)
+            | EngineError::NotAJob(_)
+            | EngineError::NotAReview(_)
+            | EngineError::NoAgent
+            | EngineError::NoSandbox(_)
+            | EngineError::BadDocument(_)
+            | EngineError::UncommittedExpert { .. }
+            | EngineError::Forge(
+                ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. } | ForgeError::BadName { .. },
+            )
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Kind::Invalid,
             EngineError::Transfer(TransferError::Conflict { .. }) => Kind::OtherContent,
             EngineError::Forbidden { .. } => Kind::Forbidden,
@@ -208,6 +224,7 @@ impl From<EngineError> for Problem {
                 StoreError::Busy | StoreError::DiskFull | StoreError::ReadOnly | StoreError::Closed,
             ) => Kind::Unavailable,
             EngineError::Store(_)
+            | EngineError::Forge(_)
             | EngineError::Transfer(_)
             | EngineError::RunFiles { .. }
             | EngineError::Definition(_)

@@ -45,7 +45,7 @@ impl<T> Page<T> {
 }
 
 const COLUMNS: &str = "number, id, version, worker, phase, type, status, round, digest, created_ms, resolved_ms, \
-                       reason, resolved_by, run";
+                       reason, resolved_by, run, moved";
 
 /// Everything of a commit.
 pub(crate) fn commit(connection: &Connection, commit: &Commit, bodies: &[String]) -> Result<(), CommitError> {
@@ -71,8 +71,8 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
         connection
             .prepare_cached(
                 "INSERT INTO checkpoints (id, version, worker, phase, type, status, round, digest, created_ms,
-                                          resolved_ms, reason, resolved_by, run)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT DO NOTHING",
+                                          resolved_ms, reason, resolved_by, run, moved)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT DO NOTHING",
             )?
             .execute(params![
                 c.id.as_str(),
@@ -88,9 +88,27 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
                 c.reason,
                 c.resolved_by,
                 c.run,
+                c.moved,
+            ])?
+    } else if c.moved {
+        connection
+            .prepare_cached(
+                "UPDATE checkpoints SET version = ?3, status = ?4, resolved_ms = ?5, reason = ?6, resolved_by = ?7,
+                                        digest = ?8, moved = 1
+                 WHERE id = ?1 AND version = ?2",
+            )?
+            .execute(params![
+                c.id.as_str(),
+                commit.expected.0.cast_signed(),
+                version,
+                c.status.name(),
+                resolved_ms,
+                c.reason,
+                c.resolved_by,
+                c.digest.as_bytes(),
             ])?
     } else {
-        // INVARIANT: what a checkpoint asks about is what it was made with. Setting its digest again
+        // INVARIANT: one that was not moved asks about what it was made with. Setting its digest again
         // would move its entry in the index for nothing.
         connection
             .prepare_cached(
@@ -176,6 +194,7 @@ fn read(row: &Row<'_>) -> Result<StoredCheckpoint, StoreError> {
             reason: row.get(11)?,
             resolved_by: row.get(12)?,
             run: row.get(13)?,
+            moved: row.get(14)?,
         },
     })
 }

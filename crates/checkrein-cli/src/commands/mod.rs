@@ -7,9 +7,12 @@ mod completions;
 mod config;
 mod demo;
 mod doctor;
+mod expert;
 mod frame;
 mod inbox;
 mod init;
+mod job;
+mod level;
 mod log;
 mod policy;
 mod reject;
@@ -55,6 +58,12 @@ enum Command {
     ///
     /// Without a terminal it never waits for an answer: it holds, says how to answer, and ends with exit code 3.
     Run(run::Args),
+    /// Give an agent a job: it plans, works on branches, and waits for review where its level says so
+    ///
+    /// Without a terminal it never waits for an answer: it holds, says how to answer, and ends with exit code 3.
+    Job(job::Args),
+    /// Change how far the agent of a job may go, from its next boundary on
+    Level(level::Args),
     /// Go on with a run that was held, paused, stopped or lost
     Resume(resume::Args),
     /// Do the work of a run again, as a new run
@@ -83,6 +92,9 @@ enum Command {
     Reject(reject::Args),
     /// Ask for changes to what waits, and say which
     RequestChanges(request_changes::Args),
+    /// Experts: reusable configurations of jobs
+    #[command(subcommand)]
+    Expert(expert::Command),
     /// Approval points for workers and scripts
     #[command(subcommand)]
     Checkpoint(checkpoint::Command),
@@ -127,6 +139,9 @@ impl Cli {
             Command::Demo(args) => demo::run(&args),
             Command::Init(args) => init::run(&args),
             Command::Run(args) => run::run(&args),
+            Command::Job(args) => job::run(&args),
+            Command::Level(args) => level::run(&args),
+            Command::Expert(command) => command.run(),
             Command::Resume(args) => resume::run(&args),
             Command::Rerun(args) => rerun::run(&args),
             Command::Cancel(args) => cancel::run(&args),

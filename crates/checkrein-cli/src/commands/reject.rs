@@ -1,4 +1,5 @@
 use checkrein_core::checkpoint::Verdict;
+use checkrein_engine::VerdictRequest;
 
 use super::verdict::{Target, give};
 use crate::error::CliError;
@@ -14,5 +15,5 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    give(&args.target, Verdict::Reject, Some(args.message.clone()))
+    give(&args.target, VerdictRequest::new(Verdict::Reject, Some(args.message.clone())))
 }

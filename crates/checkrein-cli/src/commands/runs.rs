@@ -30,7 +30,12 @@ pub struct Args {
 }
 
 fn status(text: &str) -> Result<RunStatus, String> {
-    RunStatus::parse(text).ok_or_else(|| {
+    let word = match text {
+        "processing" => "running",
+        "pending_review" => "held",
+        other => other,
+    };
+    RunStatus::parse(word).ok_or_else(|| {
         let names: Vec<&str> = RunStatus::ALL.iter().map(|status| status.name()).collect();
         format!("expected one of {}", names.join(", "))
     })
@@ -57,9 +62,9 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         table.row(vec![
             run.id.to_string(),
             if session.engine.is_left(run) {
-                format!("{}, left", state.status)
+                format!("{}, left", state.status_word())
             } else {
-                state.status.to_string()
+                state.status_word().to_owned()
             },
             age(state.created_at),
             one_line(&run.workflow),

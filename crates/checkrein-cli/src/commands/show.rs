@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::error::CliError;
-use crate::output::{Output, findings, harmless, one_line};
+use crate::output::{Output, count, findings, harmless, one_line};
 use crate::session::StorePlace;
 
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ fn text(view: &RunView, now: Timestamp) -> String {
     };
     line("run", row.id.as_str());
     line("workflow", &row.workflow);
-    line("status", state.status.name());
+    line("status", state.status_word());
     if let Some(stopped) = &state.stopped {
         line("because", &one_line(&stopped.reason));
     }
@@ -71,9 +71,11 @@ fn text(view: &RunView, now: Timestamp) -> String {
 /// What an event is about, in a few words.
 fn about(event: &RunEvent) -> String {
     match event {
-        RunEvent::RunCreated { by, .. } | RunEvent::RunPaused { by } | RunEvent::RunResumed { by } => {
-            format!("by {by}")
-        }
+        RunEvent::RunCreated { by, .. } | RunEvent::RunResumed { by } => format!("by {by}"),
+        RunEvent::RunPaused { by, reason } => match reason {
+            Some(reason) => reason.clone(),
+            None => format!("by {by}"),
+        },
         RunEvent::RunStarted => String::new(),
         RunEvent::PhaseSkipped { phase, .. } | RunEvent::PhaseStarted { phase } => phase.clone(),
         RunEvent::PhaseEnded { phase, status } => format!("{phase}: {}", word(status)),
@@ -99,6 +101,30 @@ fn about(event: &RunEvent) -> String {
         RunEvent::LoopedBack { to, retry, because, .. } => format!("to {to}, retry {retry}: {because}"),
         RunEvent::RemedyChosen(remedy) => {
             format!("{} {} by {}", remedy.title, remedy.choice.name(), remedy.by)
+        }
+        RunEvent::PhaseWorked(work) => {
+            let summary = work.result.summary.lines().next().unwrap_or_default();
+            format!("{}, {} {summary}", work.result.outcome.name(), count(work.files_total as u64, "file"))
+        }
+        RunEvent::PhaseRepeated { phase, because } => format!("{phase}: {because}"),
+        RunEvent::PhasePassed { phase, .. } => format!("{phase}: no review required"),
+        RunEvent::ChangesRequested { by, reason, start_over, .. } => {
+            let over = if *start_over { ", to start over" } else { "" };
+            format!("by {by}{over}: {}", reason.as_deref().unwrap_or(""))
+        }
+        RunEvent::ReviewMoved { head, .. } => format!("pushed to, now {head}"),
+        RunEvent::LandingConflicted { conflict, .. } => conflict.files.join(", "),
+        RunEvent::PhaseLanded { phase, landed } => match (&landed.published, landed.changed) {
+            (Some(published), _) => format!("{phase}: {published}"),
+            (None, true) => format!("{phase}: main is at {}", landed.main),
+            (None, false) => format!("{phase}: nothing to merge"),
+        },
+        RunEvent::PolicyChanged { by, level, .. } => {
+            format!("to {} by {by}", level.as_deref().unwrap_or("custom"))
+        }
+        RunEvent::Commented(comment) => format!("{} by {}: {}", comment.id, comment.by, comment.text),
+        RunEvent::FileMarked { file, mark, by } => {
+            format!("{file} {} by {by}", mark.map_or("not marked", |mark| mark.name()))
         }
         RunEvent::RunCancelled { by, reason } => format!("by {by} {}", reason.as_deref().unwrap_or("")),
         RunEvent::RunEnded { status, reason, .. } => {

@@ -1,8 +1,8 @@
 //! What the three verdicts share.
 
-use checkrein_core::checkpoint::{self, CheckpointStatus, Verdict};
-use checkrein_core::deliverable::Digest;
-use checkrein_engine::VerdictRequest;
+use checkrein_core::checkpoint::{self, CheckpointStatus};
+use checkrein_core::run::job::NewComment;
+use checkrein_engine::{Judged, VerdictRequest};
 use checkrein_server::wire::checkpoint::Checkpoint;
 
 use crate::error::{CliError, Exit, note};
@@ -15,8 +15,8 @@ pub struct Target {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// What was looked at; a checkpoint that holds something else is not decided
-    #[arg(long, value_name = "DIGEST", value_parser = digest)]
-    digest: Option<Digest>,
+    #[arg(long, value_name = "DIGEST", value_parser = judged)]
+    digest: Option<Judged>,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
@@ -24,15 +24,38 @@ pub struct Target {
     store: StorePlace,
 }
 
-fn digest(text: &str) -> Result<Digest, String> {
-    Digest::parse(text).ok_or_else(|| "expected a SHA-256 digest, 64 hexadecimal digits".to_owned())
+fn judged(text: &str) -> Result<Judged, String> {
+    let expected = "expected a SHA-256 digest, 64 hexadecimal digits, or the commit of a review, 40 of them";
+    Judged::parse(text).ok_or_else(|| expected.to_owned())
+}
+
+/// `plan.md:12=too long`, `plan.md=too long`, or a text about the whole.
+pub fn comment(text: &str) -> Result<NewComment, String> {
+    let whole = |text: &str| NewComment { file: None, line: None, text: text.to_owned(), reply_to: None };
+    let comment = match text.split_once('=') {
+        None => whole(text),
+        Some((place, text)) => {
+            let (file, line) = match place.rsplit_once(':') {
+                Some((file, number)) => match number.parse::<u32>() {
+                    Ok(number) if number > 0 => (file, Some(number)),
+                    _ => return Err(format!("`{number}` is no line number; expected FILE:LINE=TEXT")),
+                },
+                None => (place, None),
+            };
+            NewComment { file: Some(file.to_owned()), line, ..whole(text) }
+        }
+    };
+    if comment.text.trim().is_empty() || comment.file.as_deref() == Some("") {
+        return Err("expected FILE:LINE=TEXT".to_owned());
+    }
+    Ok(comment)
 }
 
 /// Decides one after the other; one that cannot be decided does not keep the rest from it.
-pub fn give(target: &Target, verdict: Verdict, reason: Option<String>) -> Result<Output, CliError> {
+pub fn give(target: &Target, request: VerdictRequest) -> Result<Output, CliError> {
     let session = target.store.open()?;
     let who = session.judge()?;
-    let request = VerdictRequest { verdict, reason, digest: target.digest, version: None };
+    let request = VerdictRequest { judged: target.digest.clone(), ..request };
     let mut decided: Vec<checkpoint::Checkpoint> = Vec::new();
     let mut failed = None;
     for id in &target.ids {
@@ -49,6 +72,11 @@ pub fn give(target: &Target, verdict: Verdict, reason: Option<String>) -> Result
     for (run, status) in decided.iter().filter_map(|c| Some((c.run.as_deref()?, c.status))) {
         let then = match status {
             CheckpointStatus::Approved => "goes on",
+            CheckpointStatus::ChangesRequested => "begins the next round",
+            _ if session.wait(session.engine.run(&who, run)).is_ok_and(|view| view.run.job().is_some()) => {
+                note(format_args!("job {run} is cancelled; its branches are kept"));
+                continue;
+            }
             _ => "pauses the run; once more, and it asks again",
         };
         note(format_args!("`checkrein resume {run}` {then}"));

@@ -1,12 +1,15 @@
 //! Experts: reusable job configurations, built in or in a file, each extending another.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::document::{Document, Gravity, Problem, Problems, closest, decode, listed};
+use crate::duration;
 use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Scope};
+use crate::run::job::Merge;
 
 /// An expert with everything it extends, the root first.
 #[derive(Clone, Debug)]
@@ -40,6 +43,70 @@ pub struct ExpertShape {
     pub description: Option<String>,
     /// The policy of this expert's jobs.
     pub autonomy: Option<Autonomy>,
+    /// What the agent is told about how to work.
+    pub instructions: Option<String>,
+    /// The command that does the work, with its brief on standard input.
+    pub agent: Option<String>,
+    /// How a phase becomes part of the job's main branch: squash, merge or rebase.
+    pub merge: Option<Merge>,
+    /// How long one attempt may take, such as `2h`.
+    pub timeout: Option<String>,
+    /// How long an attempt may be silent.
+    pub idle_timeout: Option<String>,
+    /// Variables that are handed to the agent beside those every program needs.
+    pub environment: Option<Vec<String>>,
+    /// What the clone an attempt works in may grow to.
+    pub disk_bytes: Option<u64>,
+    /// Whether the agent's processes see neither the store nor credentials.
+    pub sandbox: Option<bool>,
+}
+
+/// How jobs are done, with everything an expert extends and an override on top.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobSettings {
+    pub instructions: Option<String>,
+    pub agent: Option<String>,
+    pub merge: Merge,
+    pub timeout: Option<Duration>,
+    pub idle_timeout: Option<Duration>,
+    pub environment: Vec<String>,
+    pub disk_bytes: u64,
+    pub sandbox: bool,
+}
+
+/// Of one attempt, where nobody says anything else.
+const TIMEOUT: Duration = Duration::from_secs(2 * 60 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+const DISK_BYTES: u64 = 10 << 30;
+
+impl JobSettings {
+    /// What shapes say, weakest first.
+    fn of<'s>(shapes: impl IntoIterator<Item = &'s ExpertShape>) -> JobSettings {
+        let mut settings = JobSettings {
+            timeout: Some(TIMEOUT),
+            idle_timeout: Some(IDLE_TIMEOUT),
+            disk_bytes: DISK_BYTES,
+            ..JobSettings::default()
+        };
+        for shape in shapes {
+            let time = |said: &Option<String>, before| match said.as_deref() {
+                None => before,
+                Some("none") => None,
+                Some(text) => duration::parse(text).or(before),
+            };
+            settings.timeout = time(&shape.timeout, settings.timeout);
+            settings.idle_timeout = time(&shape.idle_timeout, settings.idle_timeout);
+            settings.instructions = shape.instructions.clone().or(settings.instructions);
+            settings.agent = shape.agent.clone().or(settings.agent);
+            settings.merge = shape.merge.unwrap_or(settings.merge);
+            settings.disk_bytes = shape.disk_bytes.unwrap_or(settings.disk_bytes);
+            settings.sandbox = shape.sandbox.unwrap_or(settings.sandbox);
+            if let Some(environment) = &shape.environment {
+                settings.environment.clone_from(environment);
+            }
+        }
+        settings
+    }
 }
 
 #[derive(Debug)]
@@ -64,6 +131,7 @@ const DEFAULTS: &str = "defaults";
 impl ExpertFile {
     pub fn read(document: &Arc<Document>) -> Result<(ExpertFile, Problems), Problems> {
         let (shape, mut problems) = decode::<ExpertShape>(document, Gravity::Error)?;
+        problems.extend(times(document, &shape));
         let file = ExpertFile { document: Arc::clone(document), shape };
         if let Some(layer) = file.layer() {
             problems.extend(layer.check_levels(Scope::Job));
@@ -139,6 +207,24 @@ impl Expert {
         Ok(Expert { name: name.to_owned(), description, chain })
     }
 
+    /// How its jobs are done; an override is an expert of one job.
+    pub fn job_settings(expert: Option<&Expert>, over: Option<&ExpertFile>) -> JobSettings {
+        let chain = expert.iter().flat_map(|expert| &expert.chain).filter_map(|link| match link {
+            Link::Builtin(_) => None,
+            Link::File(file) => Some(&file.shape),
+        });
+        JobSettings::of(chain.chain(over.map(|over| &over.shape)))
+    }
+
+    /// What it extends, nearest first.
+    pub fn extends(&self) -> Vec<String> {
+        let name = |link: &Link| match link {
+            Link::Builtin(builtin) => builtin.name.to_owned(),
+            Link::File(file) => file.document.name.clone(),
+        };
+        self.chain.iter().rev().skip(1).map(name).collect()
+    }
+
     pub fn layers(&self) -> Vec<Layer> {
         let layer = |link: &Link| match link {
             Link::Builtin(builtin) => Some(Layer {
@@ -150,4 +236,17 @@ impl Expert {
         };
         self.chain.iter().filter_map(layer).collect()
     }
+}
+
+/// Times that are none.
+fn times(document: &Document, shape: &ExpertShape) -> Problems {
+    let mut problems = Problems::default();
+    for (name, said) in [("timeout", &shape.timeout), ("idle_timeout", &shape.idle_timeout)] {
+        if let Some(text) = said.as_deref().filter(|text| *text != "none" && duration::parse(text).is_none())
+        {
+            let message = format!("expected a time such as `90s` or `2h`, or `none`, found `{text}`");
+            problems.push(document.problem(Gravity::Error, &[name], message));
+        }
+    }
+    problems
 }

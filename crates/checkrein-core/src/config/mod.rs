@@ -11,7 +11,7 @@ mod tenant;
 mod workflow;
 
 pub use checkrein::{CheckreinFile, ScopedAutonomy};
-pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile};
+pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile, JobSettings};
 pub use retention::{Fate, Keep, Kept, fate};
 pub use schema::{SCHEMAS, SchemaSource};
 pub use settings::{NamedBy, Settings, Subject};

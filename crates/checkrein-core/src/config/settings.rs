@@ -215,6 +215,11 @@ impl Settings {
         )
     }
 
+    /// The same place with the project's settings as they are somewhere else, or with none.
+    pub fn in_project(&self, project: Option<CheckreinFile>) -> Result<Settings, ClassifyError> {
+        Settings::new(self.user.clone(), project, self.tenant.clone(), self.environment.clone())
+    }
+
     /// The files that were read, weakest first.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
         let own = [&self.user, &self.project].into_iter().flatten().map(|file| &*file.document);

@@ -33,6 +33,15 @@ pub enum Rule {
     Gate,
     #[serde(rename = "trigger")]
     Trigger,
+    /// The next round after a request for changes; jobs alone have it.
+    #[serde(rename = "rework")]
+    Rework,
+    #[serde(rename = "protected_path")]
+    ProtectedPath,
+    #[serde(rename = "conflict")]
+    Conflict,
+    #[serde(rename = "budget")]
+    Budget,
 }
 
 impl fmt::Display for Rule {
@@ -44,6 +53,10 @@ impl fmt::Display for Rule {
             Rule::ToleranceWarning => "tolerance.warning",
             Rule::Gate => "gate",
             Rule::Trigger => "trigger",
+            Rule::Rework => "rework",
+            Rule::ProtectedPath => "protected_path",
+            Rule::Conflict => "conflict",
+            Rule::Budget => "budget",
         })
     }
 }

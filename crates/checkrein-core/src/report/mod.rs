@@ -30,6 +30,7 @@ use serde_json::Value;
 
 use crate::decision::{LimitsReached, StepOrHook};
 use crate::finding::{Finding, FindingKind};
+use crate::run::job::phase_name;
 use crate::run::{Attempt, Choice, Definition, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped};
 use crate::tally::{BySeverity, Tally};
 
@@ -147,7 +148,7 @@ impl Report {
             ended_at: state.ended_at,
             duration_ms: 0,
             retries: state.retries,
-            phases: rows(definition, run),
+            phases: if run.job().is_some() { job_rows(run) } else { rows(definition, run) },
             findings: Vec::new(),
             tally: state.tally,
             truncated: Truncated::default(),
@@ -161,8 +162,9 @@ impl Report {
         let end = state.ended_at.unwrap_or(now);
         let lasted = end.duration_since(report.started_at).as_millis();
         report.duration_ms = u64::try_from(lasted).unwrap_or(0);
-        let names = definition.plan.phases.iter().enumerate();
-        let places: HashMap<&str, usize> = names.map(|(index, phase)| (phase.name.as_str(), index)).collect();
+        let names = report.phases.iter().enumerate();
+        let places: HashMap<String, usize> =
+            names.map(|(index, phase)| (phase.name.clone(), index)).collect();
         let mut judged: Option<usize> = None;
         let mut asked_at: Option<Timestamp> = None;
         let mut phase: Option<&str> = None;
@@ -286,7 +288,9 @@ fn reason(before: Option<String>, event: &RunEvent) -> Option<String> {
         RunEvent::HoldReleased { .. } | RunEvent::RunResumed { .. } => None,
         RunEvent::HoldRejected { by: who, reason, .. } => Some(by("Rejected", who, reason)),
         // A no pauses the run, and is the better reason.
-        RunEvent::RunPaused { by: who } => before.or_else(|| Some(by("Paused", who, &None))),
+        RunEvent::RunPaused { by: who, reason } => {
+            reason.clone().or(before).or_else(|| Some(by("Paused", who, &None)))
+        }
         RunEvent::RunCancelled { by: who, reason } => Some(by("Cancelled", who, reason)),
         RunEvent::RunEnded { reason, .. } => reason.clone(),
         _ => before,
@@ -311,6 +315,26 @@ fn rows(definition: &Definition, run: &Run) -> Vec<PhaseRow> {
         }
     };
     phases.map(row).collect()
+}
+
+/// A job's phases are those it came to; each is one step, done once it is merged.
+fn job_rows(run: &Run) -> Vec<PhaseRow> {
+    let row = |(state, number): (&crate::run::PhaseState, u32)| {
+        let name = phase_name(number);
+        let here =
+            run.job().is_some_and(|(_, job)| job.phase.number == number) && !run.state.status.is_over();
+        PhaseRow {
+            status: state.status,
+            unfinished: here && state.status != PhaseStatus::Failure,
+            steps_done: u32::from(!here),
+            steps: 1,
+            step_ids: vec![name.clone()],
+            name,
+            warnings: BySeverity::default(),
+            errors: BySeverity::default(),
+        }
+    };
+    run.state.phases.iter().zip(1..).map(row).collect()
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ impl Move<'_> {
         self.record(RunEvent::RunHeld { hold, kind, boundary, round: 1, reason, check_in });
     }
 
-    fn complete(&mut self) {
+    pub(super) fn complete(&mut self) {
         let tally = &self.run.state.tally;
         let status = match tally.warnings.saturating_add(tally.errors) {
             0 => RunStatus::Completed,

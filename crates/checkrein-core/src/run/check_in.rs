@@ -19,6 +19,10 @@ impl Hold {
                 _ => format!("Check-in: {} complete. Continue?", phase.unwrap_or("workflow")),
             },
             HoldKind::Gate => format!("Phase {} needs an approval. Start it?", phase.unwrap_or("?")),
+            HoldKind::Review => match self.boundary.at {
+                Boundary::Complete => "The job is complete. Approve its result?".to_owned(),
+                _ => format!("{} waits for review. Approve it?", phase.unwrap_or("A phase")),
+            },
             HoldKind::Prompt => format!("{}. Continue?", self.reason),
         }
     }

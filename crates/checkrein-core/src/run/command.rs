@@ -5,12 +5,16 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::RemedyChosen;
+use super::job::{Conflict, FileChange, FileMark, Landed, NewComment, Work};
 use crate::checkpoint::Verdict;
+use crate::policy::Policy;
 use crate::response::Response;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     Start,
+    /// Begins the next attempt of a job.
+    Begin,
     /// The attempt under way has ended.
     Finish(Finished),
     /// The attempt under way is gone without a result, and so are its processes.
@@ -24,6 +28,35 @@ pub enum Command {
         verdict: Verdict,
         by: String,
         reason: Option<String>,
+        /// On a new branch instead of the one that was looked at (L4).
+        start_over: bool,
+    },
+    /// The phase of a job is merged.
+    Land(Landed),
+    /// The phase of a job cannot be merged.
+    Conflict(Conflict),
+    /// Somebody pushed to the branch under review.
+    Push {
+        hold: u32,
+        head: String,
+        files: Vec<FileChange>,
+        files_total: usize,
+    },
+    /// A comment on the review of a job.
+    Comment {
+        comment: NewComment,
+        by: String,
+    },
+    /// What a person thinks of one file; none takes it back.
+    Mark {
+        file: String,
+        mark: Option<FileMark>,
+        by: String,
+    },
+    /// How far the agent of a job may go, from its next boundary on.
+    ChangePolicy {
+        policy: Box<Policy>,
+        by: String,
     },
     /// The attempt under way was ended to go on later.
     Pause {
@@ -52,17 +85,25 @@ pub struct Finished {
     pub exit_code: Option<i32>,
     /// Where its output is kept.
     pub output: Option<String>,
+    /// What a job's agent left.
+    pub work: Option<Box<Work>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandKind {
     Start,
+    Begin,
     Finish,
     Lose,
     Answer,
+    Land,
+    Conflict,
+    Push,
     Pause,
     Resume,
     Cancel,
+    /// A comment, a mark, another policy.
+    Say,
     Remedy,
 }
 
@@ -70,6 +111,11 @@ impl Command {
     pub const fn kind(&self) -> CommandKind {
         match self {
             Command::Start => CommandKind::Start,
+            Command::Begin => CommandKind::Begin,
+            Command::Land(_) => CommandKind::Land,
+            Command::Conflict(_) => CommandKind::Conflict,
+            Command::Push { .. } => CommandKind::Push,
+            Command::Comment { .. } | Command::Mark { .. } | Command::ChangePolicy { .. } => CommandKind::Say,
             Command::Finish(_) => CommandKind::Finish,
             Command::Lose { .. } => CommandKind::Lose,
             Command::Answer { .. } => CommandKind::Answer,
@@ -86,6 +132,11 @@ impl CommandKind {
     pub const fn done(self) -> &'static str {
         match self {
             CommandKind::Start => "started",
+            CommandKind::Begin => "begun",
+            CommandKind::Land => "merged",
+            CommandKind::Conflict => "found in conflict",
+            CommandKind::Push => "pushed to",
+            CommandKind::Say => "commented on or changed",
             CommandKind::Finish => "finished",
             CommandKind::Lose => "lost",
             CommandKind::Answer => "answered",
@@ -101,6 +152,11 @@ impl fmt::Display for CommandKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             CommandKind::Start => "start",
+            CommandKind::Begin => "begin",
+            CommandKind::Land => "merge",
+            CommandKind::Conflict => "conflict",
+            CommandKind::Push => "push",
+            CommandKind::Say => "say",
             CommandKind::Finish => "finish",
             CommandKind::Lose => "lose",
             CommandKind::Answer => "answer",

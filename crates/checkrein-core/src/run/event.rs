@@ -4,9 +4,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::RunStatus;
+use super::job::{Comment, Conflict, FileChange, FileMark, Landed, Work};
 use crate::decision::{LimitsReached, Outcome, Rule, StepOrHook};
 use crate::deliverable::Digest;
 use crate::plan::Timing;
+use crate::policy::Policy;
 use crate::response::Response;
 
 /// Stored for ever: a field is only ever added, with a default.
@@ -89,6 +91,63 @@ pub enum RunEvent {
         retry: u32,
         because: String,
     },
+    /// What an attempt of a job left on its branch.
+    PhaseWorked(Box<Work>),
+    /// A strategic phase is made again.
+    PhaseRepeated {
+        phase: String,
+        because: String,
+    },
+    /// A phase of a job goes on without a review.
+    PhasePassed {
+        phase: String,
+        /// The number of the record that none was required, where there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        review: Option<u32>,
+    },
+    /// A person wants a phase changed: its next round, or another branch.
+    ChangesRequested {
+        hold: u32,
+        by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        #[serde(default)]
+        start_over: bool,
+    },
+    /// Somebody pushed to the branch under review.
+    ReviewMoved {
+        hold: u32,
+        head: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<FileChange>,
+        files_total: usize,
+    },
+    /// A phase could not be merged.
+    LandingConflicted {
+        phase: String,
+        conflict: Conflict,
+    },
+    /// A phase is part of the job's main branch.
+    PhaseLanded {
+        phase: String,
+        #[serde(flatten)]
+        landed: Landed,
+    },
+    /// The policy from the next boundary on.
+    PolicyChanged {
+        by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        level: Option<String>,
+        policy: Box<Policy>,
+    },
+    Commented(Box<Comment>),
+    FileMarked {
+        file: String,
+        /// None: not marked any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mark: Option<FileMark>,
+        by: String,
+    },
     /// What a person did about a proposed fix; it changes nothing in the run.
     RemedyChosen(Box<RemedyChosen>),
     PhaseEnded {
@@ -97,6 +156,8 @@ pub enum RunEvent {
     },
     RunPaused {
         by: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     RunResumed {
         by: String,
@@ -129,7 +190,10 @@ impl RunEvent {
     pub const fn answers(&self) -> bool {
         matches!(
             self,
-            RunEvent::HoldReleased { .. } | RunEvent::HoldRejected { .. } | RunEvent::RunCancelled { .. }
+            RunEvent::HoldReleased { .. }
+                | RunEvent::HoldRejected { .. }
+                | RunEvent::ChangesRequested { .. }
+                | RunEvent::RunCancelled { .. }
         )
     }
 }
@@ -255,6 +319,8 @@ pub enum HoldKind {
     Prompt,
     /// A phase that starts only after an approval.
     Gate,
+    /// The work of a job's phase.
+    Review,
 }
 
 impl HoldKind {
@@ -263,6 +329,7 @@ impl HoldKind {
             HoldKind::CheckIn => "check_in",
             HoldKind::Prompt => "prompt",
             HoldKind::Gate => "gate",
+            HoldKind::Review => "review",
         }
     }
 }

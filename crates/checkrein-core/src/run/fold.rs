@@ -2,13 +2,16 @@
 
 use jiff::Timestamp;
 
-use super::{CheckIn, Hold, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped, UnderWay};
+use super::{CheckIn, Hold, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped, UnderWay, job};
 use crate::decision::StepOrHook;
 use crate::run::Boundary;
 use crate::tally::Tally;
 
 impl Run {
     pub fn fold(&mut self, event: &RunEvent, now: Timestamp) {
+        if self.state.job.is_some() {
+            job::fold(&mut self.state, event, now);
+        }
         let plan = &self.definition.plan;
         let phase_of = |name: &str| plan.phase(name).map(|(index, _)| index);
         let state = &mut self.state;
@@ -37,7 +40,9 @@ impl Run {
             RunEvent::AttemptStarted { attempt, start, .. } => {
                 state.status = RunStatus::Running;
                 state.starts = *start;
-                if let Place::Task { phase, task } = state.place {
+                if let Place::Task { phase, task } = state.place
+                    && state.job.is_none()
+                {
                     state.under_way = Some(UnderWay { phase, task, attempt: *attempt, start: *start });
                 }
             }
@@ -61,7 +66,9 @@ impl Run {
                 if attempt.judged {
                     state.tally.add(&attempt.response);
                     state.since_check_in.add(&attempt.response);
-                    state.place = Place::Task { phase: under_way.phase, task: under_way.task + 1 };
+                    if state.job.is_none() {
+                        state.place = Place::Task { phase: under_way.phase, task: under_way.task + 1 };
+                    }
                     state.under_way = None;
                 }
             }
@@ -139,7 +146,18 @@ impl Run {
                     phase.status = *status;
                 }
             }
-            RunEvent::RemedyChosen(_) => {}
+            // What is about jobs alone was folded above.
+            RunEvent::RemedyChosen(_)
+            | RunEvent::PhaseWorked(_)
+            | RunEvent::PhaseRepeated { .. }
+            | RunEvent::PhasePassed { .. }
+            | RunEvent::ChangesRequested { .. }
+            | RunEvent::ReviewMoved { .. }
+            | RunEvent::LandingConflicted { .. }
+            | RunEvent::PhaseLanded { .. }
+            | RunEvent::PolicyChanged { .. }
+            | RunEvent::Commented(_)
+            | RunEvent::FileMarked { .. } => {}
             RunEvent::RunPaused { .. } => {
                 state.status = RunStatus::Paused;
                 state.ended_at = Some(now);

@@ -6,6 +6,9 @@ pub(super) fn lose(moved: &mut Move<'_>, start: u64) -> Result<(), Refusal> {
         return Err(Refusal::StaleAttempt { id: moved.run.id.clone(), start });
     }
     moved.interrupt(Interruption::Lost);
-    moved.advance();
+    match moved.run.definition.job {
+        Some(_) => moved.go_on(),
+        None => moved.advance(),
+    }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod command;
 mod event;
 mod finish;
 mod fold;
+pub mod job;
 pub mod log;
 mod lose;
 mod pause;
@@ -29,6 +30,7 @@ use crate::decision::{LimitsReached, Rule};
 use crate::plan::{Plan, PlannedPhase, Task};
 use crate::policy::Policy;
 use crate::tally::Tally;
+use job::{JobDefinition, JobState, Stage};
 
 pub use check_in::asked;
 pub use command::{Command, CommandKind, Finished};
@@ -55,6 +57,9 @@ pub struct Definition {
     /// The only phases that run, where somebody asked for some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// What makes it a job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Box<JobDefinition>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -142,6 +147,8 @@ pub struct State {
     /// When it last came to rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Box<JobState>>,
 }
 
 /// Where the run stands in its plan.
@@ -228,6 +235,12 @@ pub struct Applied {
 pub enum Effect {
     /// Start the attempt under way.
     Attempt { start: u64 },
+    /// Begin the next attempt of a job, which nobody has begun.
+    Begin,
+    /// Merge the phase of a job.
+    Land,
+    /// Put on record that no review was required.
+    Record { hold: u32 },
     /// Ask a person.
     Ask { hold: u32 },
     /// End the processes of an attempt.
@@ -250,6 +263,10 @@ pub enum Refusal {
     NothingToChange { kind: HoldKind },
     #[error("an attempt ends with at least one response")]
     NoResponse,
+    #[error("run `{id}` is not a job")]
+    NotAJob { id: RunId },
+    #[error("there is no comment `{comment}` in the review of run `{id}`")]
+    NoComment { id: RunId, comment: String },
 }
 
 impl Run {
@@ -281,6 +298,7 @@ impl Run {
             created_at: now,
             started_at: None,
             ended_at: None,
+            job: definition.job.as_ref().map(|_| Box::new(JobState::new())),
         };
         let mut run = Run { id, definition, state };
         run.fold(&created, now);
@@ -308,32 +326,61 @@ impl Run {
     /// Lets a command happen, or refuses it and changes nothing.
     pub fn apply(&mut self, command: Command, now: Timestamp) -> Result<Applied, Refusal> {
         let kind = command.kind();
-        // What a person does about findings is remembered in any status, and moves nothing.
-        if let Command::Remedy(chosen) = command {
-            let event = RunEvent::RemedyChosen(Box::new(chosen));
-            self.fold(&event, now);
-            return Ok(Applied { events: vec![event], effects: Vec::new() });
-        }
-        if allowed(self.state.status, kind).is_none() {
-            return Err(Refusal::NotNow { id: self.id.clone(), status: self.state.status, command: kind });
+        let refused = || Refusal::NotNow { id: self.id.clone(), status: self.state.status, command: kind };
+        // What people say is remembered in any status, and moves nothing; about a job, until it is over.
+        let said = matches!(kind, CommandKind::Remedy)
+            || matches!(kind, CommandKind::Say) && !self.state.status.is_over();
+        if !said && (allowed(self.state.status, kind).is_none() || !self.is_its_time(kind)) {
+            return Err(refused());
         }
         let mut moved = Move { run: self, now, events: Vec::new(), effects: Vec::new() };
         match command {
             Command::Start => start::start(&mut moved),
+            Command::Begin => moved.go_on(),
+            Command::Finish(finished) if moved.run.definition.job.is_some() => {
+                job::finish(&mut moved, finished)?;
+            }
             Command::Finish(finished) => finish::finish(&mut moved, finished)?,
             Command::Lose { start } => lose::lose(&mut moved, start)?,
-            Command::Answer { hold, verdict, by, reason } => {
-                answer::answer(&mut moved, hold, verdict, by, reason)?
+            Command::Answer { hold, verdict, by, reason, start_over } => {
+                answer::answer(&mut moved, hold, verdict, by, reason, start_over)?;
+            }
+            Command::Land(landed) => job::land(&mut moved, landed),
+            Command::Conflict(conflict) => job::conflicted(&mut moved, conflict),
+            Command::Push { hold, head, files, files_total } => {
+                job::pushed(&mut moved, hold, head, files, files_total);
             }
             Command::Pause { by } => pause::pause(&mut moved, by),
             Command::Resume { by } => resume::resume(&mut moved, by),
             Command::Cancel { by, reason } => cancel::cancel(&mut moved, by, reason),
-            Command::Remedy(_) => {}
+            Command::Comment { comment, by } => job::comment(&mut moved, comment, by)?,
+            Command::Mark { file, mark, by } => job::mark(&mut moved, file, mark, by)?,
+            Command::ChangePolicy { policy, by } => job::change_policy(&mut moved, policy, by)?,
+            Command::Remedy(chosen) => moved.record(RunEvent::RemedyChosen(Box::new(chosen))),
+        }
+        if said {
+            return Ok(Applied { events: moved.events, effects: Vec::new() });
         }
         let Move { mut events, mut effects, .. } = moved;
+        effects.extend(events.iter().find_map(|event| match event {
+            RunEvent::PhasePassed { review: Some(hold), .. } => Some(Effect::Record { hold: *hold }),
+            _ => None,
+        }));
         events.shrink_to_fit();
         effects.extend(self.due());
         Ok(Applied { events, effects })
+    }
+
+    /// Whether a job is where this command belongs; of other runs the table says all.
+    fn is_its_time(&self, kind: CommandKind) -> bool {
+        let stage = self.state.job.as_ref().map(|job| job.phase.stage);
+        let idle = self.state.under_way.is_none();
+        match kind {
+            CommandKind::Begin => idle && stage.is_some_and(|stage| stage != Stage::Land),
+            CommandKind::Land | CommandKind::Conflict => idle && stage == Some(Stage::Land),
+            CommandKind::Push => stage.is_some(),
+            _ => true,
+        }
     }
 
     /// What is to be done in this state, whether or not somebody has begun to: what a new engine does
@@ -343,6 +390,10 @@ impl Run {
             (Some(under_way), _) => Some(Effect::Attempt { start: under_way.start }),
             (None, Some(hold)) if self.state.status == RunStatus::Held => {
                 Some(Effect::Ask { hold: hold.number })
+            }
+            (None, _) if self.state.status == RunStatus::Running => {
+                let stage = self.state.job.as_ref().map(|job| job.phase.stage)?;
+                Some(if stage == Stage::Land { Effect::Land } else { Effect::Begin })
             }
             _ => self.state.status.is_at_rest().then_some(Effect::Summarise),
         }
@@ -383,6 +434,9 @@ impl Move<'_> {
 
     /// Ends the attempt under way, if there is one, without a result.
     fn interrupt(&mut self, why: Interruption) {
+        if let Some(start) = self.interrupted(why) {
+            return self.effects.push(Effect::End { start });
+        }
         let Some((under_way, task)) = self.run.task_under_way() else { return };
         let start = under_way.start;
         let event = RunEvent::AttemptInterrupted { task: task.id.clone(), attempt: under_way.attempt, why };

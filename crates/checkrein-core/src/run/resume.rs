@@ -1,4 +1,4 @@
-use super::{Move, RunEvent};
+use super::{Move, RunEvent, job};
 
 /// Goes on at the first unfinished step; a question that was answered with no is asked again (X2).
 pub(super) fn resume(moved: &mut Move<'_>, by: String) {
@@ -12,6 +12,7 @@ pub(super) fn resume(moved: &mut Move<'_>, by: String) {
             reason: hold.reason,
             check_in: hold.check_in,
         }),
+        None if moved.run.definition.job.is_some() => job::resume(moved),
         None => moved.advance(),
     }
 }

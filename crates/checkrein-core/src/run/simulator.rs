@@ -108,14 +108,15 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
             verdict: Verdict::Approve,
             by,
             reason: None,
+            start_over: false,
         },
-        8 => Command::Answer { hold, verdict: Verdict::RequestChanges, by, reason: None },
-        9 => Command::Answer { hold, verdict: Verdict::Reject, by, reason: None },
+        8 => Command::Answer { hold, verdict: Verdict::RequestChanges, by, reason: None, start_over: false },
+        9 => Command::Answer { hold, verdict: Verdict::Reject, by, reason: None, start_over: false },
         // The same again: an engine that did not hear the answer.
         10..=13 => last.cloned().unwrap_or(Command::Start),
         _ if run.state.status == RunStatus::Created => Command::Start,
         _ if run.state.status == RunStatus::Held => {
-            Command::Answer { hold, verdict: Verdict::Approve, by, reason: None }
+            Command::Answer { hold, verdict: Verdict::Approve, by, reason: None, start_over: false }
         }
         _ if run.state.under_way.is_some() => finished(run, &[some_response(dice)]),
         _ => Command::Resume { by },

@@ -2,5 +2,8 @@ use super::{Move, RunEvent};
 
 pub(super) fn start(moved: &mut Move<'_>) {
     moved.record(RunEvent::RunStarted);
-    moved.advance();
+    match moved.run.definition.job {
+        Some(_) => moved.go_on(),
+        None => moved.advance(),
+    }
 }

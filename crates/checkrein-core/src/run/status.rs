@@ -5,7 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::CommandKind::{self, Answer, Cancel, Finish, Lose, Pause, Resume, Start};
+use super::CommandKind::{
+    self, Answer, Begin, Cancel, Conflict, Finish, Land, Lose, Pause, Push, Resume, Start,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -73,21 +75,29 @@ pub struct Transition {
 
 /// Wherever a run goes on, it goes on to its next attempt, hold or end.
 const ON: &[RunStatus] = &[Running, Held, Completed, CompletedWithWarnings];
-const ON_OR_FAILED: &[RunStatus] = &[Running, Held, Completed, CompletedWithWarnings, Failed];
+const ON_OR_NOT: &[RunStatus] = &[Running, Held, Completed, CompletedWithWarnings, Failed, Paused];
 
 /// What is not in here is refused.
 pub static TRANSITIONS: &[Transition] = &[
     Transition { from: Created, by: Start, to: ON },
     Transition { from: Created, by: Cancel, to: &[Cancelled] },
-    Transition { from: Running, by: Finish, to: ON_OR_FAILED },
+    Transition { from: Running, by: Begin, to: &[Running] },
+    Transition { from: Running, by: Finish, to: ON_OR_NOT },
+    Transition { from: Running, by: Land, to: &[Running, Completed, CompletedWithWarnings] },
+    Transition { from: Running, by: Conflict, to: &[Held] },
     Transition { from: Running, by: Lose, to: &[Running] },
     Transition { from: Running, by: Pause, to: &[Paused] },
     Transition { from: Running, by: Cancel, to: &[Cancelled] },
-    Transition { from: Held, by: Answer, to: &[Running, Held, Completed, CompletedWithWarnings, Paused] },
+    Transition {
+        from: Held,
+        by: Answer,
+        to: &[Running, Held, Completed, CompletedWithWarnings, Paused, Cancelled],
+    },
+    Transition { from: Held, by: Push, to: &[Held] },
     Transition { from: Held, by: Cancel, to: &[Cancelled] },
-    Transition { from: Paused, by: Resume, to: ON },
+    Transition { from: Paused, by: Resume, to: ON_OR_NOT },
     Transition { from: Paused, by: Cancel, to: &[Cancelled] },
-    Transition { from: Failed, by: Resume, to: ON },
+    Transition { from: Failed, by: Resume, to: ON_OR_NOT },
     Transition { from: Failed, by: Cancel, to: &[Cancelled] },
 ];
 

@@ -66,6 +66,7 @@ pub(crate) fn definition(plan: Plan, autonomy: &str) -> Arc<Definition> {
         values: IndexMap::new(),
         directory: "/".to_owned(),
         only: Vec::new(),
+        job: None,
     })
 }
 
@@ -90,6 +91,7 @@ pub(crate) fn finished(run: &Run, responses: &[Value]) -> Command {
         duration_ms: 1,
         exit_code: Some(0),
         output: None,
+        work: None,
     })
 }
 
@@ -119,6 +121,7 @@ fn word(event: &RunEvent) -> Option<String> {
             let rule = rule.map(|rule| format!(" by {rule}")).unwrap_or_default();
             format!("{status}{rule}")
         }
+        other => panic!("{other:?} is a job's"),
     })
 }
 
@@ -146,7 +149,13 @@ fn drive(plan_text: &str, autonomy: &str, responses: Value, script: &[&str]) -> 
             }
         } else {
             let hold = run.state.hold.as_ref().map_or(0, |hold| hold.number);
-            let verdict = |verdict| Command::Answer { hold, verdict, by: "ann".to_owned(), reason: None };
+            let verdict = |verdict| Command::Answer {
+                hold,
+                verdict,
+                by: "ann".to_owned(),
+                reason: None,
+                start_over: false,
+            };
             match script.next() {
                 None => return words.join(" "),
                 Some(&"y") => verdict(Verdict::Approve),
@@ -353,7 +362,8 @@ fn the_end_has_a_report_in_numbers() {
 fn stale_commands_change_nothing() {
     let definition = definition(plan("a: x"), r#"{"check_in_frequency": "per-step", "ask": "always"}"#);
     let (mut run, _) = created(&definition);
-    let answer = |hold, verdict| Command::Answer { hold, verdict, by: "ann".into(), reason: None };
+    let answer =
+        |hold, verdict| Command::Answer { hold, verdict, by: "ann".into(), reason: None, start_over: false };
     let refused = |run: &mut Run, command: Command| {
         let before = run.clone();
         let refusal = run.apply(command, Timestamp::UNIX_EPOCH).unwrap_err().to_string();

@@ -29,7 +29,7 @@ const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 /// No response that means anything is longer.
 const RESPONSE_BYTES_MAX: u64 = 16 << 20;
 
-pub(super) enum Performed {
+pub(crate) enum Performed {
     Finished(Box<Finished>),
     /// It was told to end before it had a result.
     Stopped,
@@ -38,7 +38,7 @@ pub(super) enum Performed {
 }
 
 /// Performs the attempts of one run, one after the other, under one supervisor.
-pub(super) struct Performer {
+pub(crate) struct Performer {
     supervisor: Option<Supervisor>,
     /// The task that was lost last: one that kills its supervisor every time must not go on for ever.
     lost: Option<(usize, usize)>,
@@ -69,6 +69,7 @@ impl Performer {
                     Some(Exit::Signal(_)) | None => None,
                 }),
                 output,
+                work: None,
             }))
         };
         let Some(phase) = run.phase(under_way.phase) else { return Ok(Performed::Stopped) };
@@ -79,24 +80,15 @@ impl Performer {
             }
             Err(Unprepared::Nothing(response)) => return Ok(finished(vec![*response], None, None)),
         };
-        let supervisor = match &mut self.supervisor {
-            Some(supervisor) => supervisor,
-            none => none.insert(watch_over(&place.supervisor_lock()).await?),
-        };
-        let ended = match supervisor.run(&prepared.attempt, stop).await {
-            Ok(ended) => ended,
-            Err(ProcessError::SupervisorGone { .. }) => {
-                self.supervisor = None;
-                let task = (under_way.phase, under_way.task);
-                if self.lost.replace(task) != Some(task) {
-                    return Ok(Performed::Lost);
-                }
+        let key = (under_way.phase, under_way.task);
+        let ended = match self.supervised(key, place, &prepared.attempt, stop).await? {
+            Supervised::Ended(ended) => ended,
+            Supervised::Lost => return Ok(Performed::Lost),
+            Supervised::LostAgain => {
                 let failed = Response::failure("The process that watches over the step was killed");
                 return Ok(finished(vec![failed], None, Some(prepared.base)));
             }
-            Err(error) => return Err(error.into()),
         };
-        self.lost = None;
         if ended.why == Why::Stopped {
             return Ok(Performed::Stopped);
         }
@@ -106,7 +98,42 @@ impl Performer {
     }
 }
 
+/// What a supervisor has to say about an attempt.
+pub(crate) enum Supervised {
+    Ended(Ended),
+    /// It was killed, and the attempt was ended.
+    Lost,
+    /// The same happened to the same work before.
+    LostAgain,
+}
+
 impl Performer {
+    /// Runs one attempt under the run's supervisor, which is started if it is not there.
+    pub async fn supervised(
+        &mut self,
+        key: (usize, usize),
+        place: &Place,
+        attempt: &Attempt,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Supervised, EngineError> {
+        let supervisor = match &mut self.supervisor {
+            Some(supervisor) => supervisor,
+            none => none.insert(watch_over(&place.supervisor_lock()).await?),
+        };
+        match supervisor.run(attempt, stop).await {
+            Ok(ended) => {
+                self.lost = None;
+                Ok(Supervised::Ended(ended))
+            }
+            Err(ProcessError::SupervisorGone { .. }) => {
+                self.supervisor = None;
+                let again = self.lost.replace(key) == Some(key);
+                Ok(if again { Supervised::LostAgain } else { Supervised::Lost })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Runs a proposed fix a person said yes to: how it ended, and what its output is called.
     pub async fn remedy(
         &mut self,
@@ -349,10 +376,18 @@ fn environment(
 /// The values of what was named as secret, the longest first: a secret may begin with another one, and
 /// must not leave its end behind.
 fn secrets(run: &Run, settings: &Settings, filled: &FilledTask) -> Vec<String> {
+    secret_values(run, settings, |name| filled.env.get(name).cloned())
+}
+
+/// The same of a job, whose agent has no settings of its own.
+pub(crate) fn secrets_of(run: &Run, settings: &Settings) -> Vec<String> {
+    secret_values(run, settings, |_| None)
+}
+
+fn secret_values(run: &Run, settings: &Settings, own: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let named = run.definition.plan.secrets.iter().chain(settings.secrets());
     let value = |name: &String| {
-        let own = filled.env.get(name).cloned();
-        own.or_else(|| {
+        own(name).or_else(|| {
             settings.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
         })
     };
@@ -442,7 +477,7 @@ fn printed(prepared: &Prepared, truncated: bool) -> Option<Result<Value, String>
 }
 
 /// A secret shows nowhere, also not where the step itself says it.
-fn redact(value: &mut Value, secrets: &[String]) {
+pub(crate) fn redact(value: &mut Value, secrets: &[String]) {
     let clean = |text: &mut String| {
         for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
             if text.contains(secret.as_str()) {

@@ -12,7 +12,10 @@ use checkrein_core::event::Event;
 use checkrein_core::policy::OnTimeout;
 use checkrein_core::principal::Principal;
 use checkrein_core::report::{Remedy, Report};
-use checkrein_core::run::{self, Choice, Command, Effect, RemedyChosen, Run, RunEvent, RunId, RunStatus};
+use checkrein_core::run::{
+    self, Applied, At, Boundary, Choice, Command, Effect, Hold, HoldKind, RemedyChosen, Run, RunEvent, RunId,
+    RunStatus,
+};
 use checkrein_store::{Commit, CommitError, RunCommit, RunRow, Version};
 use jiff::Timestamp;
 use tokio::sync::watch as notice;
@@ -23,7 +26,7 @@ use super::place::Place;
 use super::{History, RunView};
 use crate::authority::{Act, require};
 use crate::process::{Exit, end_leftovers, wait_for_lock};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, job};
 
 /// Told of everything that happens, after it is committed.
 pub trait Watch {
@@ -78,21 +81,39 @@ impl Engine {
     }
 
     /// Applies a command to a run and commits what came of it: what is to be done now.
-    pub(super) async fn apply(
+    pub(crate) async fn apply(
         &self,
         view: &mut RunView,
         command: Command,
+    ) -> Result<Vec<Effect>, EngineError> {
+        self.apply_all(view, vec![command], None).await
+    }
+
+    /// Applies several commands as one change, with a checkpoint that changes in the same step.
+    pub(crate) async fn apply_all(
+        &self,
+        view: &mut RunView,
+        commands: Vec<Command>,
+        with: Option<Commit>,
     ) -> Result<Vec<Effect>, EngineError> {
         let mut run = view.run.clone();
         // A clock that was set back must not tell of an end before the beginning.
         let last = view.history.last().map_or(Timestamp::UNIX_EPOCH, |(_, at, _)| *at);
         let now = self.now().max(last);
         let before = Version(run.state.version);
-        let applied = run.apply(command, now)?;
+        let mut applied = Applied { events: Vec::new(), effects: Vec::new() };
+        for command in commands {
+            let one = run.apply(command, now)?;
+            applied.events.extend(one.events);
+            applied.effects.extend(one.effects);
+        }
         let new = (before.0 + 1..).zip(applied.events.iter().cloned());
         let mut history = std::mem::take(&mut view.history);
         history.extend(new.map(|(seq, event)| (seq, now, event)));
-        let checkpoint = self.checkpoint_of(&run, &history, &applied.effects, now).await;
+        let checkpoint = match with {
+            Some(commit) => Ok(Some(commit)),
+            None => self.checkpoint_of(&run, &history, &applied, now).await,
+        };
         let checkpoint = match checkpoint {
             Ok(checkpoint) => checkpoint,
             Err(error) => {
@@ -127,11 +148,18 @@ impl Engine {
         &self,
         run: &Run,
         history: &History,
-        effects: &[Effect],
+        applied: &Applied,
         now: Timestamp,
     ) -> Result<Option<Commit>, EngineError> {
-        for effect in effects {
+        let pushed = applied.events.iter().any(|event| matches!(event, RunEvent::ReviewMoved { .. }));
+        if let Some(hold) = run.state.hold.as_ref().filter(|_| pushed) {
+            return self.moved_review(run, hold, now).await.map(Some);
+        }
+        for effect in &applied.effects {
             match effect {
+                Effect::Ask { .. } | Effect::Record { .. } if run.job().is_some() => {
+                    return review(run, effect, now).map(Some);
+                }
                 Effect::Ask { .. } => {
                     let Some(hold) = &run.state.hold else { continue };
                     let since = run.state.last_check_in.as_ref().map_or(0, |check_in| check_in.seq);
@@ -146,6 +174,7 @@ impl Engine {
                         kind: hold.kind.name().to_owned(),
                         status: CheckpointStatus::Pending,
                         digest: content.digest,
+                        moved: false,
                         round: hold.round,
                         created_at: now,
                         resolved_at: None,
@@ -179,10 +208,24 @@ impl Engine {
                         content: None,
                     }));
                 }
-                Effect::Attempt { .. } | Effect::End { .. } | Effect::Summarise => {}
+                Effect::Attempt { .. }
+                | Effect::Begin
+                | Effect::Land
+                | Effect::Record { .. }
+                | Effect::End { .. }
+                | Effect::Summarise => {}
             }
         }
         Ok(None)
+    }
+
+    /// The review as it is after somebody pushed: another content, under the same id.
+    async fn moved_review(&self, run: &Run, hold: &Hold, now: Timestamp) -> Result<Commit, EngineError> {
+        let stored = self.checkpoint_row(&run.id.checkpoint(hold)).await?;
+        let content = Deliverable::Json(run::job::asked(run, hold)).content()?;
+        let events = vec![Event::CheckpointMoved { digest: content.digest }];
+        let checkpoint = Checkpoint { digest: content.digest, moved: true, ..stored.checkpoint };
+        Ok(Commit { expected: stored.version, checkpoint, events, at: now, content: Some(content) })
     }
 
     /// The command that answers the hold of a run, once there is a verdict.
@@ -203,7 +246,13 @@ impl Engine {
             _ => Verdict::Reject,
         };
         let by = checkpoint.resolved_by.unwrap_or_else(|| "nobody".to_owned());
-        Ok(Some(Command::Answer { hold: hold.number, verdict, by, reason: checkpoint.reason }))
+        Ok(Some(Command::Answer {
+            hold: hold.number,
+            verdict,
+            by,
+            reason: checkpoint.reason,
+            start_over: false,
+        }))
     }
 
     /// Whether nobody answered in the time the policy gives, and that is a no.
@@ -219,6 +268,43 @@ impl Engine {
         let deadline = checkpoint.created_at.checked_add(timeout).unwrap_or(Timestamp::MAX);
         Ok(self.now() >= deadline)
     }
+}
+
+/// The review a job waits at, or the record that none was required.
+fn review(run: &Run, effect: &Effect, now: Timestamp) -> Result<Commit, EngineError> {
+    let passed = |number: u32| Hold {
+        number,
+        kind: HoldKind::Review,
+        boundary: At { at: Boundary::Phase, phase: None, task: None },
+        round: 1,
+        reason: "the policy asks for no review here".to_owned(),
+        check_in: false,
+        then: run.state.place,
+        rejected: false,
+    };
+    let (hold, status) = match (effect, &run.state.hold) {
+        (Effect::Record { hold }, _) => (passed(*hold), CheckpointStatus::NotRequired),
+        (_, Some(hold)) => (hold.clone(), CheckpointStatus::Pending),
+        (_, None) => (passed(0), CheckpointStatus::NotRequired),
+    };
+    let content = Deliverable::Json(run::job::asked(run, &hold)).content()?;
+    let checkpoint = Checkpoint {
+        id: CheckpointId::new(run.id.checkpoint(&hold))?,
+        run: Some(run.id.to_string()),
+        worker: run.definition.plan.workflow.clone(),
+        phase: run.job().map(|(_, job)| job.phase.name()).unwrap_or_default(),
+        kind: hold.kind.name().to_owned(),
+        status,
+        digest: content.digest,
+        moved: false,
+        round: hold.round,
+        created_at: now,
+        resolved_at: (status == CheckpointStatus::NotRequired).then_some(now),
+        reason: None,
+        resolved_by: None,
+    };
+    let events = vec![Event::created(&checkpoint)];
+    Ok(Commit { expected: Version(0), events, checkpoint, at: now, content: Some(content) })
 }
 
 impl Driver<'_> {
@@ -327,6 +413,10 @@ impl Driver<'_> {
                         return Ok(Rest::Held { checkpoint });
                     }
                 },
+                RunStatus::Running if self.view.run.state.under_way.is_none() => match self.view.run.due() {
+                    Some(Effect::Land) => Some(job::land(self.engine, &self.view.run).await?),
+                    _ => Some(Command::Begin),
+                },
                 RunStatus::Running => {
                     let start = self.view.run.state.starts;
                     if self.begun == Some(start) {
@@ -375,10 +465,12 @@ impl Driver<'_> {
             if why.is_some() { Poll::Ready(()) } else { Poll::Pending }
         });
         let engine = self.engine;
-        let performed = self
-            .performer
-            .perform(&self.view.run, &engine.settings, &self.place, engine.now(), interrupted)
-            .await?;
+        let (run, performer) = (&self.view.run, &mut self.performer);
+        let performed = if run.job().is_some() {
+            job::perform(performer, engine, run, &self.place, interrupted).await?
+        } else {
+            performer.perform(run, &engine.settings, &self.place, engine.now(), interrupted).await?
+        };
         Ok(match (why, performed) {
             (Some(Interrupted::Moved), _) | (None, Performed::Stopped) => None,
             (Some(Interrupted::Stop), Performed::Stopped) => {

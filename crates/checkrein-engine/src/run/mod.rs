@@ -29,10 +29,12 @@ use crate::authority::{Act, require};
 use crate::{Engine, EngineError};
 
 pub use attempt::output_name;
+pub(crate) use attempt::{Performed, Performer, Supervised, redact, secrets_of};
 pub use driver::{Driver, Rest, Watch};
 pub use edit::edit;
 pub use output::AttemptOutput;
 pub use place::OutputFiles;
+pub(crate) use place::Place;
 pub use sweep::SweptRuns;
 pub use target::git_branch;
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::{Driver, RunView, Watch};
 use crate::authority::{Act, require};
+use crate::checkpoint::expect_version;
 use crate::{Engine, EngineError};
 
 /// Nobody watches.
@@ -45,14 +46,7 @@ impl Engine {
 }
 
 impl RunView {
-    /// Refuses a change that was decided on another version.
     pub(crate) fn expect_version(&self, expected: Option<Version>) -> Result<(), EngineError> {
-        let actual = Version(self.run.state.version);
-        match expected {
-            Some(expected) if expected != actual => {
-                Err(EngineError::OtherVersion { id: self.run.id.to_string(), expected, actual })
-            }
-            _ => Ok(()),
-        }
+        expect_version(self.run.id.as_str(), expected, Version(self.run.state.version))
     }
 }

@@ -293,7 +293,7 @@ impl CheckpointStore {
         verdict: Verdict,
         reason: Option<String>,
     ) -> Result<Checkpoint, CheckpointError> {
-        let request = VerdictRequest { verdict, reason, digest: None, version: None };
+        let request = VerdictRequest::new(verdict, reason);
         let decided = self.engine().give_verdict(&self.by, id, &request).await?;
         self.whole(decided).await
     }

@@ -88,5 +88,5 @@ fn question(id: &str) -> NewCheckpoint {
 }
 
 fn verdict(verdict: Verdict) -> VerdictRequest {
-    VerdictRequest { verdict, reason: Some("looked at".to_owned()), digest: None, version: None }
+    VerdictRequest::new(verdict, Some("looked at".to_owned()))
 }

@@ -109,12 +109,12 @@ impl Job {
         self.bare.head(&self.bare.names().main()).unwrap().unwrap()
     }
 
-    pub fn merge(&self, how: MergeHow) -> Merged {
+    pub fn merge(&self, how: Merge) -> Merged {
         let (head, onto) = (self.head(), self.main());
         self.merge_at(how, &head, &onto).unwrap()
     }
 
-    pub fn merge_at(&self, how: MergeHow, head: &Oid, onto: &Oid) -> Result<Merged, ForgeError> {
+    pub fn merge_at(&self, how: Merge, head: &Oid, onto: &Oid) -> Result<Merged, ForgeError> {
         self.bare.merge(&MergeRequest {
             how,
             head,

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use checkrein_core::checkpoint::{self, CheckpointStatus, Verdict};
 use checkrein_core::deliverable::{Deliverable, Digest};
-use checkrein_engine::{CheckpointView, NewCheckpoint, VerdictRequest};
+use checkrein_engine::{CheckpointView, Judged, NewCheckpoint, VerdictRequest};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,6 +150,6 @@ pub struct VerdictBody {
 
 impl From<VerdictBody> for VerdictRequest {
     fn from(VerdictBody { verdict, reason, digest }: VerdictBody) -> VerdictRequest {
-        VerdictRequest { verdict, reason, digest, version: None }
+        VerdictRequest { judged: digest.map(Judged::Digest), ..VerdictRequest::new(verdict, reason) }
     }
 }

@@ -3,7 +3,8 @@
 use checkrein_core::decision::LimitsReached;
 use checkrein_core::policy::Policy;
 use checkrein_core::report::Truncated;
-use checkrein_core::run::{CheckIn, Hold, PhaseStatus, RunEvent, RunStatus, Stopped, log};
+use checkrein_core::run::job::{Comment, JobDefinition, JobPhase, Spent};
+use checkrein_core::run::{CheckIn, Hold, PhaseStatus, RunEvent, Stopped, log};
 use checkrein_core::tally::Tally;
 use checkrein_engine::RunView;
 use checkrein_store::StoredRun;
@@ -13,12 +14,30 @@ use serde::{Deserialize, Serialize};
 
 use super::Object;
 
+/// How a run stands; a job that runs is `processing`, and one that waits `pending_review`.
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only described")]
+enum StatusWord {
+    Created,
+    Running,
+    Processing,
+    Held,
+    PendingReview,
+    Paused,
+    Completed,
+    CompletedWithWarnings,
+    Failed,
+    Cancelled,
+}
+
 /// A run in a list.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunItem {
     pub run_id: String,
     pub workflow_id: String,
-    pub status: RunStatus,
+    #[schemars(with = "StatusWord")]
+    pub status: String,
     pub target: Option<String>,
     pub work_id: Option<String>,
     pub rerun_of: Option<String>,
@@ -36,7 +55,7 @@ impl From<&StoredRun> for RunItem {
         RunItem {
             run_id: run.id.to_string(),
             workflow_id: run.workflow.clone(),
-            status: state.status,
+            status: state.status_word().to_owned(),
             target: run.target.clone(),
             work_id: run.work_id.clone(),
             rerun_of: run.rerun_of.clone(),
@@ -54,7 +73,8 @@ impl From<&StoredRun> for RunItem {
 pub struct Run {
     pub run_id: String,
     pub workflow_id: String,
-    pub status: RunStatus,
+    #[schemars(with = "StatusWord")]
+    pub status: String,
     pub target: Option<String>,
     pub work_id: Option<String>,
     pub rerun_of: Option<String>,
@@ -85,6 +105,21 @@ pub struct Run {
     /// The policy it was started with
     #[schemars(with = "Object")]
     pub policy: Policy,
+    /// What a job has beside that
+    pub job: Option<JobOfRun>,
+}
+
+/// What a job was started with, and where it stands.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct JobOfRun {
+    #[schemars(with = "Object")]
+    pub definition: JobDefinition,
+    #[schemars(with = "Object")]
+    pub phase: JobPhase,
+    #[schemars(with = "Vec<Object>")]
+    pub comments: Vec<Comment>,
+    #[schemars(with = "Object")]
+    pub spent: Spent,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -125,11 +160,14 @@ impl Run {
         Run {
             run_id: row.id.to_string(),
             workflow_id: row.workflow.clone(),
-            status: state.status,
+            status: state.status_word().to_owned(),
             target: row.target.clone(),
             work_id: row.work_id.clone(),
             rerun_of: row.rerun_of.clone(),
-            phase: view.run.current_phase().map(|phase| phase.name.clone()),
+            phase: match view.run.job() {
+                Some((_, job)) => Some(job.phase.name()),
+                None => view.run.current_phase().map(|phase| phase.name.clone()),
+            },
             step: under_way.map(|(_, task)| task.id.clone()),
             attempt: under_way.map(|(under_way, _)| under_way.attempt),
             created_at: state.created_at,
@@ -149,7 +187,13 @@ impl Run {
                 step_responses: step_responses.collect(),
                 workflow_execution: rest.map(|(seq, ..)| log::execution_id(&row.id, *seq)),
             },
-            policy: view.run.definition.policy.clone(),
+            policy: view.run.policy().clone(),
+            job: view.run.job().map(|(definition, state)| JobOfRun {
+                definition: definition.clone(),
+                phase: state.phase.clone(),
+                comments: state.comments.clone(),
+                spent: state.spent.clone(),
+            }),
         }
     }
 }

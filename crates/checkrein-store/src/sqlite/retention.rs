@@ -128,6 +128,7 @@ mod tests {
             kind: "deliverable".into(),
             status: CheckpointStatus::Pending,
             digest: content.digest,
+            moved: false,
             round: 1,
             created_at: at(0),
             resolved_at: None,

@@ -76,6 +76,8 @@ const VERSIONS: &[&str] = &[
 
     ALTER TABLE checkpoints ADD COLUMN run TEXT;
     CREATE INDEX checkpoints_of_run ON checkpoints (run, number) WHERE run IS NOT NULL;",
+    // 3: checkpoints whose content moves
+    "ALTER TABLE checkpoints ADD COLUMN moved INTEGER NOT NULL DEFAULT 0;",
 ];
 
 pub(super) fn known_version() -> i64 {

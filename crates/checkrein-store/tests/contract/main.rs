@@ -119,6 +119,7 @@ fn pending(name: &str) -> Checkpoint {
         kind: "deliverable".to_owned(),
         status: CheckpointStatus::Pending,
         digest: text(name).digest,
+        moved: false,
         round: 1,
         created_at: time(1_000),
         resolved_at: None,

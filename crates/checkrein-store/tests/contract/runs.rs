@@ -20,6 +20,7 @@ fn definition() -> (Arc<Definition>, Content) {
         values: Default::default(),
         directory: "/".into(),
         only: Vec::new(),
+        job: None,
     };
     let content = Deliverable::Json(serde_json::to_value(&definition).unwrap()).content().unwrap();
     (Arc::new(definition), content)

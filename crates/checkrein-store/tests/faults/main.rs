@@ -274,6 +274,7 @@ fn creation(name: &str) -> Commit {
         kind: "deliverable".to_owned(),
         status: CheckpointStatus::Pending,
         digest: content.digest,
+        moved: false,
         round: 1,
         created_at: at(1),
         resolved_at: None,

@@ -253,6 +253,7 @@ fn creation(name: &str, status: CheckpointStatus) -> Commit {
         kind: "deliverable".to_owned(),
         status,
         digest: content.digest,
+        moved: false,
         round: 1,
         created_at: time(1),
         resolved_at: (status == CheckpointStatus::NotRequired).then(|| time(1)),

@@ -72,6 +72,11 @@ impl Resolution {
         resolution
     }
 
+    /// A policy a run has kept, to be changed on top of.
+    pub fn of(policy: Policy) -> Resolution {
+        Resolution { policy, ..Resolution::builtin(Scope::Job) }
+    }
+
     /// The built-in default with every layer on top, weakest first; refused if one of them is wrong
     /// or contradicts an example it carries.
     pub fn resolve<'l>(

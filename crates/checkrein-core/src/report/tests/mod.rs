@@ -65,6 +65,7 @@ impl Driven {
                     duration_ms: step_ms.unsigned_abs(),
                     exit_code: Some(0),
                     output: None,
+                    work: None,
                 }));
             } else if driven.run.state.status == RunStatus::Held {
                 let hold = driven.run.state.hold.as_ref().unwrap().number;
@@ -73,6 +74,7 @@ impl Driven {
                     verdict: Verdict::Approve,
                     by: "ann".into(),
                     reason: None,
+                    start_over: false,
                 });
             } else {
                 return driven;

@@ -138,7 +138,7 @@ fn why_a_run_stands_where_it_stands() {
     let warned = json!({"build:x": [{"warnings": ["Style"]}]});
     let mut driven = Driven::new("build: x | ship: y", "{}", warned, 1);
     assert_eq!(driven.report().reason, None);
-    driven.events.push((99, driven.now, RunEvent::RunPaused { by: "ann".into() }));
+    driven.events.push((99, driven.now, RunEvent::RunPaused { by: "ann".into(), reason: None }));
     assert_eq!(driven.report().reason.as_deref(), Some("Paused by ann"));
     let no = Some("no time".to_owned());
     driven.events.push((100, driven.now, RunEvent::RunCancelled { by: "bo".into(), reason: no }));

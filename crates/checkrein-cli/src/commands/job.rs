@@ -1,0 +1,125 @@
+use std::path::{Path, PathBuf};
+
+use checkrein_core::run::RunId;
+use checkrein_engine::{NewJob, RepositoryWanted};
+use serde_json::json;
+
+use crate::driving::{Driving, TakeUp};
+use crate::error::{CliError, note, warn};
+use crate::output::Output;
+use crate::session::StorePlace;
+use crate::{files, settings};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What is to be done, in your own words; `-` reads it from standard input
+    description: String,
+    /// Who does it: a name from `checkrein expert list`
+    #[arg(long, value_name = "NAME")]
+    expert: Option<String>,
+    /// How far the agent may go: full, review, partial, guided, dependent, or a JSON block
+    #[arg(long, value_name = "LEVEL|JSON")]
+    autonomy: Option<String>,
+    /// The agent's command, such as `claude -p` or `cmd:./agent.sh`
+    #[arg(long, value_name = "COMMAND")]
+    agent: Option<String>,
+    /// The repository to work on [default: the one around here, else a new one of the job's own]
+    #[arg(long, value_name = "DIR")]
+    repo: Option<PathBuf>,
+    /// A document for the agent to read; may be given several times
+    #[arg(long = "doc", value_name = "FILE")]
+    docs: Vec<PathBuf>,
+    /// Something to read from, handed to the agent in its environment; may be given several times
+    #[arg(long = "datasource", value_name = "NAME=URL", value_parser = datasource)]
+    datasources: Vec<(String, String)>,
+    /// Your own plan instead of the agent's first one: Markdown with a list of what to do
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// What an expert's file may say, for this job alone
+    #[arg(long, value_name = "JSON")]
+    config_override: Option<String>,
+    /// Keep the agent's processes away from the store, settings and credentials
+    #[arg(long)]
+    sandbox: bool,
+    /// Only record the job; `checkrein resume` or a worker begins it
+    #[arg(long)]
+    queue: bool,
+    #[command(flatten)]
+    driving: Driving,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+fn datasource(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, address)) if !name.trim().is_empty() && !address.trim().is_empty() => {
+            Ok((name.trim().to_owned(), address.trim().to_owned()))
+        }
+        _ => Err("expected NAME=URL".to_owned()),
+    }
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let new = args.new_job()?;
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let (id, odd) = session.wait(session.engine.create_job(&who, new))?;
+    odd.iter().for_each(warn);
+    if args.queue {
+        return queued(&id, args.driving.json());
+    }
+    note(format_args!("job {id}"));
+    args.driving.drive(&session, id.as_str(), TakeUp::New)
+}
+
+fn queued(id: &RunId, json: bool) -> Result<Output, CliError> {
+    note(format_args!("`checkrein resume {id}` begins it"));
+    if json {
+        Output::json(&json!({"run_id": id, "status": "created"}))
+    } else {
+        Ok(Output::text(format!("{id}\n")))
+    }
+}
+
+impl Args {
+    fn new_job(&self) -> Result<NewJob, CliError> {
+        let here = std::env::current_dir()
+            .map_err(|error| CliError::failed(format!("there is no current directory: {error}")))?;
+        let description = match self.description.as_str() {
+            "-" => files::stdin("the job")?,
+            text => text.to_owned(),
+        };
+        let mut documents: Vec<(String, Vec<u8>)> = Vec::new();
+        for path in &self.docs {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+            if documents.iter().any(|(known, _)| *known == name) {
+                return Err(CliError::usage(format!("two documents are called `{name}`"))
+                    .hint("the agent finds them by name; rename one"));
+            }
+            documents.push((name, files::bytes(path)?));
+        }
+        let repository = match &self.repo {
+            Some(directory) => RepositoryWanted::At(absolute(&here, directory)),
+            None => RepositoryWanted::Around(here.clone()),
+        };
+        Ok(NewJob {
+            description,
+            expert: self.expert.clone(),
+            agent: self.agent.clone(),
+            repository,
+            documents,
+            datasources: self.datasources.clone(),
+            plan: self.plan.as_deref().map(files::text).transpose()?,
+            autonomy: self.autonomy.clone(),
+            config_override: self.config_override.clone(),
+            sandbox: self.sandbox,
+            directory: here,
+            experts: settings::expert_files(),
+            settings_given: self.store.names_settings(),
+        })
+    }
+}
+
+fn absolute(here: &Path, path: &Path) -> PathBuf {
+    if path.is_absolute() { path.to_owned() } else { here.join(path) }
+}

@@ -1,0 +1,152 @@
+//! Comments on a review: what people write at a line, a file or the whole, and what the agent replies.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::super::{Move, Refusal, RunEvent};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comment {
+    /// `c1`, `c2`, … in the order they were made.
+    pub id: String,
+    pub phase: String,
+    pub round: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Of the file as it is on the branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<Tag>,
+    pub by: String,
+    /// Written by the agent, in answer to another one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_agent: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<String>,
+    pub at: Timestamp,
+    /// The start of the attempt whose brief has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given: Option<u64>,
+    /// The agent has had it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delivered: bool,
+}
+
+/// A comment on its way to a review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewComment {
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub text: String,
+    pub reply_to: Option<String>,
+}
+
+/// The word a comment begins with; never a verdict (X13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Tag {
+    Fix,
+    Question,
+    Approve,
+}
+
+impl Tag {
+    pub const ALL: [Tag; 3] = [Tag::Fix, Tag::Question, Tag::Approve];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Tag::Fix => "FIX",
+            Tag::Question => "QUESTION",
+            Tag::Approve => "APPROVE",
+        }
+    }
+
+    pub fn of(text: &str) -> Option<Tag> {
+        let word = text.trim_start().strip_prefix('[')?.split_once(']')?.0;
+        Tag::ALL.into_iter().find(|tag| tag.name().eq_ignore_ascii_case(word.trim()))
+    }
+}
+
+/// What a person thinks of one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileMark {
+    Approved,
+    ChangesRequested,
+}
+
+impl FileMark {
+    pub const fn name(self) -> &'static str {
+        match self {
+            FileMark::Approved => "approved",
+            FileMark::ChangesRequested => "changes_requested",
+        }
+    }
+}
+
+pub(in crate::run) fn comment(moved: &mut Move<'_>, new: NewComment, by: String) -> Result<(), Refusal> {
+    let id = moved.run.id.clone();
+    let Some((_, job)) = moved.run.job() else { return Err(Refusal::NotAJob { id }) };
+    if let Some(to) = &new.reply_to
+        && !job.comments.iter().any(|comment| comment.id == *to)
+    {
+        return Err(Refusal::NoComment { id, comment: to.clone() });
+    }
+    // A reply stands where its comment stands.
+    let above = job.comments.iter().find(|comment| Some(&comment.id) == new.reply_to.as_ref());
+    let (file, line) = match above {
+        Some(above) => (above.file.clone(), above.line),
+        None => (new.file, new.line),
+    };
+    let comment = Comment {
+        id: format!("c{}", job.commented.saturating_add(1)),
+        phase: job.phase.name(),
+        round: job.phase.round,
+        file,
+        line,
+        tag: Tag::of(&new.text),
+        text: new.text.trim().to_owned(),
+        by,
+        from_agent: false,
+        reply_to: new.reply_to,
+        at: moved.now,
+        given: None,
+        delivered: false,
+    };
+    moved.record(RunEvent::Commented(Box::new(comment)));
+    Ok(())
+}
+
+pub(in crate::run) fn mark(
+    moved: &mut Move<'_>,
+    file: String,
+    mark: Option<FileMark>,
+    by: String,
+) -> Result<(), Refusal> {
+    if moved.run.job().is_none() {
+        return Err(Refusal::NotAJob { id: moved.run.id.clone() });
+    }
+    moved.record(RunEvent::FileMarked { file, mark, by });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leading_word_in_brackets_is_a_tag() {
+        for (text, expected) in [
+            ("[FIX] this", Some(Tag::Fix)),
+            (" [question] why?", Some(Tag::Question)),
+            ("[APPROVE]", Some(Tag::Approve)),
+            ("[LATER] x", None),
+            ("see [FIX]", None),
+            ("plain", None),
+        ] {
+            assert_eq!(Tag::of(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Todos, and the file they stand in (L8).
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::document::{Document, Format};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Todo {
+    pub id: u32,
+    pub content: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
+}
+
+/// `todos.yaml`: what the next tactical phase has to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TodoList {
+    pub phase: String,
+    pub description: Option<String>,
+    pub todos: Vec<Todo>,
+}
+
+/// What a round after a request for changes begins with (X9).
+pub fn feedback_todos() -> Vec<Todo> {
+    numbered(["Process the feedback", "Evaluate the outputs", "Adapt the plan", "Create corrective todos"])
+}
+
+pub(super) fn numbered(contents: impl IntoIterator<Item = impl Into<String>>) -> Vec<Todo> {
+    let contents = contents.into_iter().map(Into::into).map(|text: String| text.trim().to_owned());
+    let contents = contents.filter(|content| !content.is_empty());
+    contents.zip(1..).map(|(content, id)| Todo { id, content, done: false }).collect()
+}
+
+impl TodoList {
+    /// Reads the file; what is wrong with it is said, and nothing of it is taken.
+    pub fn read(text: &str) -> Result<TodoList, String> {
+        let document = Document::parse("todos.yaml", text, Format::Yaml)
+            .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
+        let value = document.root.to_json();
+        let (map, list) = match &value {
+            Value::Null => return Ok(TodoList::default()),
+            Value::Array(list) => (None, list),
+            Value::Object(map) => match map.get("todos") {
+                Some(Value::Array(list)) => (Some(map), list),
+                None | Some(Value::Null) => return Ok(TodoList::default()),
+                Some(_) => return Err("`todos` is not a list".to_owned()),
+            },
+            _ => return Err("it is neither a map nor a list".to_owned()),
+        };
+        let text = |name: &str| map.and_then(|map| map.get(name)).map(plain);
+        let mut todos: Vec<Todo> = Vec::new();
+        for item in list {
+            let todo = todo(item, &todos)?;
+            if todos.iter().any(|known| known.id == todo.id) {
+                return Err(format!("id `{}` is there twice", todo.id));
+            }
+            todos.push(todo);
+        }
+        Ok(TodoList { phase: text("phase").unwrap_or_default(), description: text("description"), todos })
+    }
+
+    /// As the file is written.
+    pub fn write(&self) -> String {
+        let mut out = format!("phase: {}\n", quoted(&self.phase));
+        if let Some(description) = &self.description {
+            let _ = writeln!(out, "description: {}", quoted(description));
+        }
+        if self.todos.is_empty() {
+            out.push_str("todos: []\n");
+            return out;
+        }
+        out.push_str("todos:\n");
+        for todo in &self.todos {
+            let _ = writeln!(out, "  - id: {}\n    content: {}", todo.id, quoted(&todo.content));
+            if todo.done {
+                out.push_str("    done: true\n");
+            }
+        }
+        out
+    }
+
+    /// The todos a plan in Markdown names: its unticked boxes, else its numbered lines, else one for all.
+    pub fn of_plan(plan: &str) -> Vec<Todo> {
+        let lines = || plan.lines().map(str::trim);
+        let boxes: Vec<&str> = lines()
+            .filter_map(|line| line.strip_prefix("- [ ] ").or_else(|| line.strip_prefix("* [ ] ")))
+            .collect();
+        if !boxes.is_empty() {
+            return numbered(boxes);
+        }
+        let steps: Vec<&str> = lines()
+            .filter_map(|line| {
+                let (number, rest) = line.split_once(['.', ')'])?;
+                let is_step = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+                rest.strip_prefix(' ').filter(|_| is_step)
+            })
+            .collect();
+        if !steps.is_empty() { numbered(steps) } else { numbered(["Carry out plan.md"]) }
+    }
+}
+
+fn todo(item: &Value, before: &[Todo]) -> Result<Todo, String> {
+    let next = || before.iter().map(|todo| todo.id).max().unwrap_or(0).saturating_add(1);
+    let (id, content, done) = match item {
+        Value::Object(map) => {
+            let id = match map.get("id") {
+                None | Some(Value::Null) => next(),
+                Some(id) => id
+                    .as_u64()
+                    .and_then(|id| u32::try_from(id).ok())
+                    .ok_or_else(|| format!("id `{}` is not a whole number", plain(id)))?,
+            };
+            let content = map.get("content").map(plain).unwrap_or_default();
+            (id, content, map.get("done").and_then(Value::as_bool).unwrap_or(false))
+        }
+        other => (next(), plain(other), false),
+    };
+    let content = content.trim().to_owned();
+    if content.is_empty() { Err(format!("todo `{id}` is empty")) } else { Ok(Todo { id, content, done }) }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// JSON is YAML, and quotes everything that would mean something else.
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> String {
+        match TodoList::read(text) {
+            Ok(list) => list
+                .todos
+                .iter()
+                .map(|todo| format!("{} {}", todo.id, todo.content))
+                .collect::<Vec<_>>()
+                .join(", "),
+            Err(error) => format!("error: {error}"),
+        }
+    }
+
+    #[test]
+    fn a_file_of_todos_is_read() {
+        for (text, expected) in [
+            (
+                "phase: x\ntodos:\n  - id: 1\n    content: write it\n  - id: 7\n    content: 'read: it'\n",
+                "1 write it, 7 read: it",
+            ),
+            ("todos: [write, read]", "1 write, 2 read"),
+            ("- write\n- read\n", "1 write, 2 read"),
+            ("todos: []", ""),
+            ("", ""),
+            ("todos: [{id: 1, content: a}, {id: 1, content: b}]", "error: id `1` is there twice"),
+            ("todos: [{id: one, content: a}]", "error: id `one` is not a whole number"),
+            ("todos: [{id: 1, content: ' '}]", "error: todo `1` is empty"),
+            ("todos: soon", "error: `todos` is not a list"),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+        assert!(read("todos: [").starts_with("error: "));
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same() {
+        let list = TodoList {
+            phase: "phase-2-tactical".into(),
+            description: Some("a: b".into()),
+            todos: numbered(["say \"hi\"", "- [x] odd", "# not a comment", "ü\ttab"]),
+        };
+        assert_eq!(TodoList::read(&list.write()), Ok(list));
+    }
+
+    #[test]
+    fn a_plan_names_its_todos() {
+        let of =
+            |plan: &str| TodoList::of_plan(plan).iter().map(|todo| todo.content.clone()).collect::<Vec<_>>();
+        assert_eq!(of("# Plan\n- [ ] one\n- [x] gone\n- [ ] two\n1. no\n"), ["one", "two"]);
+        assert_eq!(of("# Plan\n1. one\n2) two\nv1.2 is no step\n"), ["one", "two"]);
+        assert_eq!(of("Just do it."), ["Carry out plan.md"]);
+    }
+}

@@ -1,0 +1,330 @@
+//! A job is given: everything that can be wrong with it is said before anything is recorded.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, Settings, Subject, env};
+use checkrein_core::document::{Document, Format, Gravity, Problem, Problems};
+use checkrein_core::plan::Plan;
+use checkrein_core::policy::{Layer, LayerRank, Scope};
+use checkrein_core::principal::Principal;
+use checkrein_core::run::job::{Datasource, Isolation, JobDefinition, Repository};
+use checkrein_core::run::{Definition, RunId};
+use checkrein_forge::{ForgeError, Git, Source};
+
+use super::place::{JobPlace, unusable};
+use super::repository::{JobRepository, find_git};
+use crate::authority::{Act, require};
+use crate::{Engine, EngineError};
+
+/// What somebody wants done.
+#[derive(Clone, Debug, Default)]
+pub struct NewJob {
+    pub description: String,
+    pub expert: Option<String>,
+    /// The command, with or without `cmd:` before it.
+    pub agent: Option<String>,
+    pub repository: RepositoryWanted,
+    /// Names and contents.
+    pub documents: Vec<(String, Vec<u8>)>,
+    /// Names and addresses.
+    pub datasources: Vec<(String, String)>,
+    /// A plan of one's own, in Markdown.
+    pub plan: Option<String>,
+    /// A level or a block, given at the start.
+    pub autonomy: Option<String>,
+    /// JSON: what an expert's file may say, for this job alone.
+    pub config_override: Option<String>,
+    pub sandbox: bool,
+    /// Where a relative path of the agent's command begins.
+    pub directory: PathBuf,
+    /// The user's own experts: names and files.
+    pub experts: Vec<(String, PathBuf)>,
+    /// The project's settings were named by the caller, and are not taken from the base commit.
+    pub settings_given: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RepositoryWanted {
+    /// The one this directory is in, else one of the job's own.
+    Around(PathBuf),
+    /// The one in this directory, and no other.
+    At(PathBuf),
+    #[default]
+    Own,
+}
+
+const BYTES_MAX: usize = 16 << 20;
+
+impl Engine {
+    /// Records a new job with all it needs; nothing happens yet. What is odd is told.
+    pub async fn create_job(&self, by: &Principal, new: NewJob) -> Result<(RunId, Problems), EngineError> {
+        require(by, Act::StartRun)?;
+        if new.description.trim().is_empty() {
+            return Err(EngineError::Empty("description"));
+        }
+        for (name, _) in &new.documents {
+            let plain =
+                !name.is_empty() && !name.contains('/') && !matches!(name.as_str(), "." | ".." | ".git");
+            if !plain {
+                return Err(EngineError::BadDocument(name.clone()));
+            }
+        }
+        let git = find_git()?;
+        let source = look(&git, &new.repository)?;
+        let mut odd = Problems::default();
+        let settings = self.settings_at(&git, source.as_ref(), &new, &mut odd)?;
+        let experts =
+            Experts { git: &git, source: source.as_ref(), own: &new.experts, directory: &new.directory };
+        let expert = new.expert.as_deref().map(|name| experts.find(name)).transpose()?;
+        let over = new.config_override.as_deref().map(read_override).transpose()?;
+        let mut start: Vec<Layer> = Vec::new();
+        if let Some(layer) = over.as_ref().and_then(|file| file.layer()) {
+            start.push(Layer { rank: LayerRank::Start, ..layer });
+        }
+        if let Some(text) = &new.autonomy {
+            start.push(env::layer(LayerRank::Start, "--autonomy", text.trim())?);
+        }
+        let subject = expert.as_ref().map_or(Subject::Anyone, Subject::Expert);
+        let resolution = settings.resolve(Scope::Job, subject, &start)?;
+        odd.extend(resolution.problems);
+        let job = Expert::job_settings(expert.as_ref(), over.as_ref());
+        let agent = new.agent.clone().or(job.agent).or_else(|| settings.agent().map(str::to_owned));
+        let agent = agent.filter(|agent| !agent.trim().is_empty()).ok_or(EngineError::NoAgent)?;
+        let repository = match &source {
+            None => Repository::Own,
+            Some(source) => Repository::Existing {
+                directory: text(&source.directory)?,
+                branch: source.branch.clone(),
+                commit: source.commit.to_string(),
+            },
+        };
+        let datasource = |(name, address): &(String, String)| Datasource {
+            name: name.clone(),
+            variable: Datasource::variable(name),
+            shown: Datasource::shown(address),
+        };
+        let isolation = if new.sandbox || job.sandbox { Isolation::Sandbox } else { Isolation::None };
+        let title = new.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let definition = Definition {
+            plan: Plan {
+                workflow: expert.as_ref().map_or_else(|| "job".to_owned(), |expert| expert.name.clone()),
+                description: expert.as_ref().and_then(|expert| expert.description.clone()),
+                agent: Some(command(&agent, &new.directory)),
+                secrets: settings.secrets().cloned().collect(),
+                phases: Vec::new(),
+            },
+            policy: resolution.policy,
+            target: Some(title.trim().chars().take(120).collect()),
+            work_id: None,
+            values: Default::default(),
+            directory: text(&new.directory)?,
+            only: Vec::new(),
+            job: Some(Box::new(JobDefinition {
+                description: new.description.trim().to_owned(),
+                expert: new.expert.clone(),
+                instructions: job.instructions,
+                repository,
+                documents: new.documents.iter().map(|(name, _)| name.clone()).collect(),
+                datasources: new.datasources.iter().map(datasource).collect(),
+                plan: new.plan.clone(),
+                merge: job.merge,
+                isolation,
+                timeout: job.timeout,
+                idle_timeout: job.idle_timeout,
+                disk_bytes: job.disk_bytes,
+                environment: job.environment,
+            })),
+        };
+        let id = self.create_run(by, definition, None).await?;
+        self.keep_files(&id, &new)?;
+        Ok((id, odd))
+    }
+
+    /// What a job of this id needs beside its record. A job without it cannot begin, and says so.
+    fn keep_files(&self, id: &RunId, new: &NewJob) -> Result<(), EngineError> {
+        let place = JobPlace::of(&self.store, id);
+        place.make()?;
+        place.keep_addresses(&new.datasources)?;
+        for (name, content) in &new.documents {
+            let path = place.documents().join(name);
+            std::fs::write(&path, content).map_err(|error| unusable(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// A job follows the settings of the commit it starts from, never what lies about in a working tree.
+    fn settings_at(
+        &self,
+        git: &Git,
+        source: Option<&Source>,
+        new: &NewJob,
+        odd: &mut Problems,
+    ) -> Result<Settings, EngineError> {
+        let Some(source) = source.filter(|_| !new.settings_given) else {
+            let same = self.settings.in_project(self.settings.project.clone());
+            return same.map_err(|error| EngineError::Definition(error.to_string()));
+        };
+        let mut project = None;
+        for name in ["checkrein.yaml", "checkrein.yml"] {
+            if let Some(document) = document(git, source, name)? {
+                let (file, more) = CheckreinFile::read(&document)?;
+                odd.extend(more);
+                project = Some(file);
+                break;
+            }
+        }
+        if let (None, Some(loose)) = (&project, &self.settings.project) {
+            let message = "it is not in the commit the job starts from, so the job does not follow it";
+            let problem = Problem::error(&loose.document.name, message);
+            odd.push(Problem { gravity: Gravity::Warning, ..problem });
+        }
+        self.settings.in_project(project).map_err(|error| EngineError::Definition(error.to_string()))
+    }
+}
+
+/// Where experts are looked for: in the base commit or the directory, then among the user's own.
+struct Experts<'e> {
+    git: &'e Git,
+    source: Option<&'e Source>,
+    own: &'e [(String, PathBuf)],
+    directory: &'e Path,
+}
+
+const EXPERTS: &str = ".checkrein/experts";
+
+impl Experts<'_> {
+    fn find(&self, name: &str) -> Result<Expert, EngineError> {
+        let mut known: Vec<String> = match self.source {
+            Some(source) => source.names(self.git, EXPERTS)?,
+            None => Vec::new(),
+        };
+        known.extend(self.own.iter().map(|(name, _)| name.clone()));
+        known.sort();
+        known.dedup();
+        let file = |wanted: &str| -> Result<Option<ExpertFile>, Problems> {
+            let broken = |error: String| Problems::from(Problem::error(wanted, error));
+            let path = format!("{EXPERTS}/{wanted}/config.yaml");
+            let committed = match self.source.filter(|_| !wanted.contains(['/', ':'])) {
+                Some(source) => {
+                    document(self.git, source, &path).map_err(|error| broken(error.to_string()))?
+                }
+                None => None,
+            };
+            let document = match (committed, self.own.iter().find(|(name, _)| name == wanted)) {
+                (Some(document), _) => document,
+                (None, Some((_, path))) if self.counts(path) => {
+                    let text = std::fs::read_to_string(path).map_err(|error| broken(error.to_string()))?;
+                    let name = path.display().to_string();
+                    Arc::new(Document::parse(&name, &text, Format::of_name(&name))?)
+                }
+                _ => return Ok(None),
+            };
+            ExpertFile::read(&document).map(|(file, _)| Some(file))
+        };
+        let found = Expert::find(name, file, &known);
+        found.map_err(|problems| {
+            match self.own.iter().find(|(own, path)| own == name && !self.counts(path)) {
+                Some((_, path)) => {
+                    EngineError::UncommittedExpert { name: name.to_owned(), path: path.clone() }
+                }
+                None => problems.into(),
+            }
+        })
+    }
+
+    /// An expert in a repository's working tree counts once it is committed; any other does at once.
+    fn counts(&self, path: &Path) -> bool {
+        self.source.is_none()
+            || !path.ancestors().any(|above| {
+                self.directory.starts_with(above)
+                    && above.join(EXPERTS).exists()
+                    && above.join(".git").exists()
+            })
+    }
+}
+
+fn look(git: &Git, wanted: &RepositoryWanted) -> Result<Option<Source>, EngineError> {
+    match wanted {
+        RepositoryWanted::Own => Ok(None),
+        RepositoryWanted::At(directory) => Ok(Some(Source::look(git, directory, None)?)),
+        RepositoryWanted::Around(directory) => match Source::look(git, directory, None) {
+            Err(ForgeError::NotARepository { .. }) => Ok(None),
+            found => Ok(Some(found?)),
+        },
+    }
+}
+
+fn document(git: &Git, source: &Source, path: &str) -> Result<Option<Arc<Document>>, EngineError> {
+    let Some(bytes) = source.file(git, path, BYTES_MAX)? else { return Ok(None) };
+    let name = format!("{path} of {}", source.commit.as_str().chars().take(10).collect::<String>());
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(Some(Arc::new(Document::parse(&name, &text, Format::of_name(path))?)))
+}
+
+fn read_override(text: &str) -> Result<ExpertFile, EngineError> {
+    let document = Arc::new(Document::parse("--config-override", text, Format::Json)?);
+    let (file, _) = ExpertFile::read(&document)?;
+    if file.shape.extends.is_some() {
+        let message = "an override extends nothing; name the expert with `--expert`";
+        return Err(Problems::from(Problem::error("--config-override", message)).into());
+    }
+    Ok(file)
+}
+
+/// The command of an agent. A program that is named by a path is found from where the job was given,
+/// since the agent works elsewhere.
+fn command(agent: &str, directory: &Path) -> String {
+    let agent = agent.trim().strip_prefix("cmd:").unwrap_or(agent.trim()).trim();
+    let (program, rest) = agent.split_once(char::is_whitespace).unwrap_or((agent, ""));
+    let by_path = program.contains('/') && !program.starts_with('/');
+    let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@%".contains(c));
+    let found = directory.join(program);
+    let Ok(found) = found.canonicalize() else { return agent.to_owned() };
+    match found.to_str().filter(|_| by_path) {
+        Some(path) if plain(path) && rest.is_empty() => path.to_owned(),
+        Some(path) if plain(path) => format!("{path} {rest}"),
+        Some(path) => format!("'{}' {rest}", path.replace('\'', r"'\''")),
+        None => agent.to_owned(),
+    }
+}
+
+fn text(path: &Path) -> Result<String, EngineError> {
+    let not_text =
+        || EngineError::RunFiles { path: path.to_owned(), reason: "its name is not UTF-8".to_owned() };
+    path.to_str().map(str::to_owned).ok_or_else(not_text)
+}
+
+impl JobRepository {
+    /// Puts what was handed over on the job's main branch, once.
+    pub fn hand_over(
+        &self,
+        place: &JobPlace,
+        definition: &JobDefinition,
+        at: i64,
+    ) -> Result<(), EngineError> {
+        if definition.documents.is_empty() {
+            return Ok(());
+        }
+        let main = self.main()?;
+        let mut changes = Vec::new();
+        for name in &definition.documents {
+            let path = place.documents().join(name);
+            let content = std::fs::read(&path).map_err(|error| unusable(&path, &error))?;
+            let path = definition.repository.artefact(&format!("documents/{name}"));
+            changes.push(checkrein_forge::FileChange::Write { path: path.as_str().into(), content });
+        }
+        let by = self.engine.at(at);
+        let branch = self.names.main();
+        let message = "documents of the job\n";
+        let commit = checkrein_forge::FilesCommit {
+            branch: &branch,
+            onto: &main,
+            by: &by,
+            message,
+            changes: &changes,
+        };
+        self.bare.commit_files(&commit)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,34 @@
+//! Another level for a job that runs.
+
+use checkrein_core::config::env;
+use checkrein_core::policy::{LayerRank, Resolution};
+use checkrein_core::principal::Principal;
+use checkrein_core::run::Command;
+
+use crate::authority::{Act, require};
+use crate::run::RunView;
+use crate::{Engine, EngineError};
+
+impl Engine {
+    /// From the next boundary on; what is held stays held.
+    pub async fn change_level(
+        &self,
+        by: &Principal,
+        id: &str,
+        autonomy: &str,
+    ) -> Result<RunView, EngineError> {
+        require(by, Act::ManageRuns)?;
+        let id = self.named_run(id).await?;
+        let layer = env::layer(LayerRank::Change, "--autonomy", autonomy.trim())?;
+        let mut view = self.load_run(&id).await?;
+        loop {
+            let policy = Resolution::of(view.run.policy().clone()).amend(&layer)?.policy;
+            let command = Command::ChangePolicy { policy: Box::new(policy), by: by.name.clone() };
+            match self.apply(&mut view, command).await {
+                Ok(_) => return Ok(view),
+                Err(EngineError::RunMoved) => view = self.load_run(&id).await?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Jobs: an agent works on branches of a repository, and people review them.
+//!
+//! A job is a run whose attempts are phases. What happens next is the core's matter; here git, the agent's
+//! process and the files of a job meet it.
+
+mod artefacts;
+mod create;
+mod land;
+mod level;
+mod outcome;
+mod place;
+mod prepare;
+mod repository;
+mod review;
+mod verdict;
+mod work;
+
+pub use create::{NewJob, RepositoryWanted};
+pub use review::{ReviewMaterial, Reviewed};
+
+pub(crate) use land::land;
+pub(crate) use work::perform;

@@ -1,0 +1,232 @@
+//! Before an attempt: its branch, its clone and its brief.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use checkrein_core::config::Settings;
+use checkrein_core::run::job::{Datasource, JobDefinition, JobPhase, brief};
+use checkrein_core::run::{Run, UnderWay};
+use checkrein_forge::{Branch, Collect, DiffLimits, ForgeError, Limits, LineKind, Oid};
+
+use super::place::{JobPlace, unusable};
+use super::repository::JobRepository;
+use crate::EngineError;
+
+/// An attempt that can begin.
+pub(super) struct Prepared {
+    pub repository: JobRepository,
+    pub branch: Branch,
+    /// Where the phase was cut from the job's main branch.
+    pub base: Oid,
+    pub clone: PathBuf,
+    pub brief: String,
+    pub brief_file: PathBuf,
+    pub result_file: PathBuf,
+}
+
+pub(super) fn prepare(
+    run: &Run,
+    under_way: &UnderWay,
+    place: &JobPlace,
+    at: i64,
+) -> Result<Prepared, EngineError> {
+    let Some((definition, job)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
+    let phase = &job.phase;
+    place.make()?;
+    let repository = JobRepository::open(&run.id, definition, place, at)?;
+    let branch = repository.branch(phase);
+    if phase.number == 1 && repository.bare.head(&branch)?.is_none() {
+        repository.hand_over(place, definition, at)?;
+    }
+    let main = repository.main()?;
+    if repository.bare.head(&branch)?.is_none() {
+        repository.bare.cut_branch(&branch, &main)?;
+    }
+    let clone = place.clone();
+    take_back(&repository, &branch, &clone, at)?;
+    let head = head(&repository, &branch)?;
+    let base = repository.bare.merge_base(&main, &head)?.unwrap_or(main);
+    let on_branch = on_branch(&repository, definition, phase, &head);
+    let brief = brief::brief(run, &on_branch);
+    begin(&repository, run, definition, &branch, &head, at)?;
+    repository.bare.create_clone(&clone, &branch, &repository.agent)?;
+    let file = |ending: &str| place.exchange().join(format!("{:04}.{ending}", under_way.start));
+    let (brief_file, result_file) = (file("brief.md"), file("result.json"));
+    // What a lost attempt wrote is not this one's answer.
+    let _ = std::fs::remove_file(&result_file);
+    std::fs::write(&brief_file, &brief).map_err(|error| unusable(&brief_file, &error))?;
+    Ok(Prepared { repository, branch, base, clone, brief, brief_file, result_file })
+}
+
+/// What an attempt that was interrupted left in its clone goes to the branch before the clone does.
+pub(super) fn take_back(
+    repository: &JobRepository,
+    branch: &Branch,
+    clone: &Path,
+    at: i64,
+) -> Result<(), EngineError> {
+    if clone.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let collected = repository.bare.collect(&Collect {
+        clone,
+        branch,
+        agent: &repository.agent,
+        engine: &repository.engine,
+        at_seconds: at,
+        message: "work of an attempt that was interrupted\n",
+        limits: Limits::default(),
+    });
+    match collected {
+        // A clone of another branch holds nothing that was not taken when that one ended.
+        Ok(_) | Err(ForgeError::NoClone { .. } | ForgeError::NoBranch { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(repository.bare.discard_clone(clone)?)
+}
+
+fn head(repository: &JobRepository, branch: &Branch) -> Result<Oid, EngineError> {
+    let gone =
+        || ForgeError::NoBranch { branch: branch.to_string(), repository: repository.bare.path().to_owned() };
+    Ok(repository.bare.head(branch)?.ok_or_else(gone)?)
+}
+
+/// What the agent begins with: its workspace, what it has, and what people want changed.
+fn begin(
+    repository: &JobRepository,
+    run: &Run,
+    definition: &JobDefinition,
+    branch: &Branch,
+    head: &Oid,
+    at: i64,
+) -> Result<(), EngineError> {
+    let own = |name: &str| definition.repository.artefact(name);
+    let workspace = own("workspace.md");
+    let known = repository.text(head, &workspace).unwrap_or_else(|| brief::first_workspace(run));
+    let mut files = vec![
+        (workspace, Some(brief::with_level(&known, run))),
+        (own("tools/agent.md"), Some(brief::tools(run))),
+    ];
+    if let Some(feedback) = brief::feedback(run) {
+        files.push((own("feedback.md"), Some(format!("# Feedback\n\n{}\n", feedback.trim_end()))));
+    }
+    repository.write(branch, head, &files, "checkrein: what the phase begins with\n", at)?;
+    Ok(())
+}
+
+fn on_branch(
+    repository: &JobRepository,
+    definition: &JobDefinition,
+    phase: &JobPhase,
+    head: &Oid,
+) -> brief::OnBranch {
+    let text = |name: &str| repository.text(head, &definition.repository.artefact(name));
+    let mut on_branch =
+        brief::OnBranch { plan: text("plan.md"), workspace: text("workspace.md"), ..Default::default() };
+    let left = phase.work.as_ref().and_then(|work| Oid::parse(&work.left).ok());
+    let Some(left) = left.filter(|left| left != head) else { return on_branch };
+    let machines = [&repository.engine, &repository.agent];
+    let commits =
+        repository.bare.human_commits(Some(&left), head, &machines, COMMITS_MAX).unwrap_or_default();
+    if commits.is_empty() {
+        return on_branch;
+    }
+    on_branch.human_commits =
+        commits.iter().map(|commit| format!("{}: {}", commit.author_name, commit.title())).collect();
+    on_branch.human_diff = diff_text(repository, &left, head).ok();
+    on_branch
+}
+
+const COMMITS_MAX: usize = 100;
+const DIFF_BYTES_MAX: usize = 64 << 10;
+
+/// A diff as agents read it.
+fn diff_text(repository: &JobRepository, old: &Oid, new: &Oid) -> Result<String, ForgeError> {
+    let diff = repository.bare.diff(old, new, &DiffLimits::default())?;
+    let mut out = String::new();
+    for file in &diff.files {
+        out.push_str(&format!("--- {0}\n+++ {0}\n", file.path));
+        for hunk in &file.hunks {
+            let first = |number: fn(&checkrein_forge::Line) -> Option<u32>| {
+                hunk.lines.iter().find_map(number).unwrap_or(0)
+            };
+            out.push_str(&format!(
+                "@@ -{} +{} @@\n",
+                first(|line| line.old_number),
+                first(|line| line.new_number)
+            ));
+            for line in &hunk.lines {
+                let sign = match line.kind {
+                    LineKind::Same => ' ',
+                    LineKind::Added => '+',
+                    LineKind::Removed => '-',
+                };
+                out.push(sign);
+                out.push_str(&line.text);
+                out.push('\n');
+            }
+            if out.len() > DIFF_BYTES_MAX {
+                out.push_str("… and more; look at it with git\n");
+                return Ok(out);
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// What every program needs; anything else is named by whoever gives the job.
+const PASSED_ON: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TERM",
+    "COLORTERM",
+    "TMPDIR",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+];
+
+/// The whole environment of an agent: an allow-list, and what it is told.
+pub(super) fn environment(
+    run: &Run,
+    settings: &Settings,
+    prepared: &Prepared,
+    addresses: &[(String, String)],
+) -> Vec<(OsString, OsString)> {
+    let Some((definition, job)) = run.job() else { return Vec::new() };
+    let phase = &job.phase;
+    let wanted = |name: &str| {
+        let named = definition.environment.iter().any(|known| known == name);
+        let ours = name.starts_with("CHECKREIN_");
+        !ours && (named || PASSED_ON.contains(&name) || name.starts_with("LC_"))
+    };
+    let inherited = settings.environment.iter().filter(|(name, _)| wanted(name));
+    let mut environment: Vec<(OsString, OsString)> =
+        inherited.map(|(name, value)| (name.into(), value.into())).collect();
+    let mut set = |name: &str, value: OsString| environment.push((name.into(), value));
+    set("CHECKREIN_JOB_ID", run.id.as_str().into());
+    set("CHECKREIN_RUN_ID", run.id.as_str().into());
+    set("CHECKREIN_PHASE", phase.name().into());
+    set("CHECKREIN_PHASE_NUMBER", phase.number.to_string().into());
+    set("CHECKREIN_PHASE_KIND", phase.attempt_kind().to_string().into());
+    set("CHECKREIN_ROUND", phase.round.to_string().into());
+    set("CHECKREIN_AUTONOMY", run.policy().level.as_deref().unwrap_or("custom").into());
+    set("CHECKREIN_BRIEF", prepared.brief_file.clone().into());
+    set("CHECKREIN_RESULT", prepared.result_file.clone().into());
+    for (name, address) in addresses {
+        set(&Datasource::variable(name), address.into());
+    }
+    environment
+}

@@ -1,0 +1,119 @@
+//! The repository of a job, its branches and the names commits are made in.
+
+use std::path::Path;
+
+use checkrein_core::run::job::{JobDefinition, JobPhase, Repository};
+use checkrein_core::run::{Run, RunId};
+use checkrein_forge::{
+    Bare, Branch, FileChange, FilesCommit, ForgeError, Git, Identity, Names, Oid, Source, TreePath,
+};
+
+use super::place::JobPlace;
+use crate::EngineError;
+
+/// Everything git knows about one job.
+pub(crate) struct JobRepository {
+    pub bare: Bare,
+    pub names: Names,
+    pub engine: Identity,
+    pub agent: Identity,
+}
+
+impl JobRepository {
+    /// Opens it; the first time it is made, with the documents of the job on its main branch.
+    pub fn open(
+        id: &RunId,
+        definition: &JobDefinition,
+        place: &JobPlace,
+        at: i64,
+    ) -> Result<JobRepository, EngineError> {
+        let git = find_git()?;
+        let engine = Identity::new("checkrein", "engine@checkrein.invalid")?;
+        let agent = Identity::new("agent", "agent@checkrein.invalid")?;
+        let path = place.repository();
+        let (names, bare) = match &definition.repository {
+            Repository::Own => (Names::Own, Bare::create(&git, &path, Names::Own, &engine.at(at))?),
+            Repository::Existing { .. } => {
+                let names = Names::within(id.as_str())?;
+                let bare = match source(definition)? {
+                    Some(source) if !path.exists() => Bare::create_from(&git, &path, names.clone(), &source)?,
+                    _ => Bare::open(&git, &path, names.clone())?,
+                };
+                (names, bare)
+            }
+        };
+        Ok(JobRepository { bare, names, engine, agent })
+    }
+
+    /// For whoever only looks: nothing is made.
+    pub fn look(run: &Run, place: &JobPlace) -> Result<JobRepository, EngineError> {
+        let Some((definition, _)) = run.job() else {
+            return Err(EngineError::NotAJob(run.id.clone()));
+        };
+        if !place.repository().exists() {
+            return Err(EngineError::NoRepository(run.id.clone()));
+        }
+        JobRepository::open(&run.id, definition, place, 0)
+    }
+
+    pub fn branch(&self, phase: &JobPhase) -> Branch {
+        self.names.phase(phase.number, phase.kind(), phase.revision)
+    }
+
+    pub fn main(&self) -> Result<Oid, ForgeError> {
+        let main = self.names.main();
+        let gone =
+            || ForgeError::NoBranch { branch: main.to_string(), repository: self.bare.path().to_owned() };
+        self.bare.head(&main)?.ok_or_else(gone)
+    }
+
+    /// A text on a branch, where there is one.
+    pub fn text(&self, commit: &Oid, path: &str) -> Option<String> {
+        let content = self.bare.show_file(commit, &TreePath::from(path), TEXT_BYTES_MAX).ok()?;
+        String::from_utf8(content.bytes).ok().filter(|_| !content.cut)
+    }
+
+    /// Commits files of the engine's own; those that are as they should be already are none.
+    pub fn write(
+        &self,
+        branch: &Branch,
+        onto: &Oid,
+        files: &[(String, Option<String>)],
+        message: &str,
+        at: i64,
+    ) -> Result<Oid, ForgeError> {
+        let changes: Vec<FileChange> = files
+            .iter()
+            .filter(|(path, content)| self.text(onto, path) != *content)
+            .map(|(path, content)| {
+                let path = TreePath::from(path.as_str());
+                match content {
+                    Some(content) => FileChange::Write { path, content: content.clone().into_bytes() },
+                    None => FileChange::Delete { path },
+                }
+            })
+            .collect();
+        if changes.is_empty() {
+            return Ok(onto.clone());
+        }
+        let by = self.engine.at(at);
+        self.bare.commit_files(&FilesCommit { branch, onto, by: &by, message, changes: &changes })
+    }
+}
+
+/// No text of a plan or a list of todos is larger.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
+pub(crate) fn find_git() -> Result<Git, ForgeError> {
+    Git::find_in(&std::env::var_os("PATH").unwrap_or_default())
+}
+
+/// The repository a job started from.
+pub(crate) fn source(definition: &JobDefinition) -> Result<Option<Source>, ForgeError> {
+    match &definition.repository {
+        Repository::Own => Ok(None),
+        Repository::Existing { directory, branch, commit } => {
+            Ok(Some(Source::again(Path::new(directory), branch.clone(), Oid::parse(commit)?)))
+        }
+    }
+}

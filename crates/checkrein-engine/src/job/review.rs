@@ -1,0 +1,240 @@
+//! Reviews: what a person looks at, comments on and marks.
+
+use checkrein_core::checkpoint::Checkpoint;
+use checkrein_core::principal::Principal;
+use checkrein_core::run::job::{Comment, FileMark, NewComment};
+use checkrein_core::run::{Command, RunEvent, RunStatus};
+use checkrein_forge::{Commit, Diff, DiffLimits, Oid};
+use checkrein_store::StoredCheckpoint;
+
+use super::place::JobPlace;
+use super::repository::JobRepository;
+use super::work::{blocking, changes};
+use crate::authority::{Act, require};
+use crate::checkpoint::CheckpointView;
+use crate::run::RunView;
+use crate::{Engine, EngineError};
+
+/// A review with its run, as it stands now.
+#[derive(Clone, Debug)]
+pub struct Reviewed {
+    pub checkpoint: CheckpointView,
+    pub view: RunView,
+    /// Of this review, oldest first.
+    pub comments: Vec<Comment>,
+    /// Whether it is the one its run waits at.
+    pub open: bool,
+}
+
+/// What git has to show for it.
+#[derive(Clone, Debug)]
+pub struct ReviewMaterial {
+    /// The repository people clone from and push to.
+    pub repository: std::path::PathBuf,
+    pub branch: String,
+    pub base: Oid,
+    pub head: Oid,
+    pub diff: Diff,
+    /// Oldest first.
+    pub commits: Vec<Commit>,
+    /// Of the last round alone, where there was one before.
+    pub since_last_round: Option<Diff>,
+    /// The job's own documents as they are on the branch: names and texts.
+    pub artefacts: Vec<(String, String)>,
+}
+
+const COMMITS_MAX: usize = 500;
+
+impl Engine {
+    /// A review by the id of its checkpoint, or of the run that waits at it. What was pushed meanwhile is
+    /// noticed.
+    pub async fn review(&self, by: &Principal, id: &str) -> Result<Reviewed, EngineError> {
+        require(by, Act::Read)?;
+        let mut stored = self.review_checkpoint(id).await?;
+        let run = stored.checkpoint.run.clone().ok_or_else(|| EngineError::NotAReview(id.to_owned()))?;
+        let mut view = self.load_run(&self.named_run(&run).await?).await?;
+        if view.run.job().is_none() {
+            return Err(EngineError::NotAReview(id.to_owned()));
+        }
+        if view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str())
+            && self.noticed(&mut view).await?
+        {
+            stored = self.checkpoint_row(stored.checkpoint.id.as_str()).await?;
+        }
+        let open = view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str());
+        let comments = comments(&view, &stored.checkpoint);
+        Ok(Reviewed { checkpoint: self.view(stored).await?, view, comments, open })
+    }
+
+    /// Where the store can only be read, what was seen is not written down.
+    async fn noticed(&self, view: &mut RunView) -> Result<bool, EngineError> {
+        match self.notice_push(view).await {
+            Err(EngineError::Store(_)) => Ok(false),
+            noticed => noticed,
+        }
+    }
+
+    async fn review_checkpoint(&self, id: &str) -> Result<StoredCheckpoint, EngineError> {
+        match self.checkpoint_row(id).await {
+            Ok(stored) => Ok(stored),
+            Err(EngineError::NoCheckpoint(_)) => {
+                let run = self.named_run(id).await.map_err(|error| match error {
+                    EngineError::NoRun(_) => EngineError::NoCheckpoint(id.to_owned()),
+                    other => other,
+                })?;
+                let view = self.load_run(&run).await?;
+                let waiting = view.checkpoint.ok_or(EngineError::NothingToReview(run))?;
+                self.checkpoint_row(&waiting).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The diff, the commits and the documents of a review.
+    pub async fn review_material(
+        &self,
+        by: &Principal,
+        reviewed: &Reviewed,
+    ) -> Result<ReviewMaterial, EngineError> {
+        require(by, Act::Read)?;
+        let asked: serde_json::Value = reviewed
+            .checkpoint
+            .content
+            .as_ref()
+            .and_then(|content| serde_json::from_slice(&content.bytes).ok())
+            .unwrap_or_default();
+        let commit =
+            |name: &str| Oid::parse(asked.get(name).and_then(serde_json::Value::as_str).unwrap_or_default());
+        let (base, head) = (commit("base")?, commit("head")?);
+        let run = reviewed.view.run.clone();
+        let place = JobPlace::of(&self.store, &run.id);
+        blocking(move || {
+            let repository = JobRepository::look(&run, &place)?;
+            let Some((definition, job)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
+            let limits = DiffLimits::default();
+            let diff = repository.bare.diff(&base, &head, &limits)?;
+            let mut commits = repository.bare.log(Some(&base), &head, COMMITS_MAX)?;
+            commits.reverse();
+            let before = job.phase.rework.as_ref().and_then(|rework| Oid::parse(&rework.head).ok());
+            let since_last_round =
+                before.map(|before| repository.bare.diff(&before, &head, &limits)).transpose()?;
+            let own = definition.repository.artefacts();
+            let names = ["plan.md", "todos.yaml", "workspace.md", "feedback.md"];
+            let artefact = |name: &&str| {
+                let path = format!("{own}{name}");
+                repository.text(&head, &path).map(|text| (path, text))
+            };
+            Ok(ReviewMaterial {
+                repository: repository.bare.path().to_owned(),
+                branch: repository.branch(&job.phase).to_string(),
+                artefacts: names.iter().filter_map(artefact).collect(),
+                base,
+                head,
+                diff,
+                commits,
+                since_last_round,
+            })
+        })
+        .await
+    }
+
+    /// Adds a comment to the review a job waits at, or to the job while its agent works.
+    pub async fn comment(
+        &self,
+        by: &Principal,
+        id: &str,
+        comment: NewComment,
+    ) -> Result<Comment, EngineError> {
+        require(by, Act::GiveVerdict)?;
+        if comment.text.trim().is_empty() {
+            return Err(EngineError::Empty("comment"));
+        }
+        let command = Command::Comment { comment, by: by.name.clone() };
+        let view = self.say(id, command).await?;
+        let last = view.history.iter().rev().find_map(|(_, _, event)| match event {
+            RunEvent::Commented(comment) => Some(Comment::clone(comment)),
+            _ => None,
+        });
+        last.ok_or_else(|| EngineError::NotAReview(id.to_owned()))
+    }
+
+    /// Says of one file that it is fine, or that it wants changes; none takes that back.
+    pub async fn mark_file(
+        &self,
+        by: &Principal,
+        id: &str,
+        file: &str,
+        mark: Option<FileMark>,
+    ) -> Result<(), EngineError> {
+        require(by, Act::GiveVerdict)?;
+        let command = Command::Mark { file: file.to_owned(), mark, by: by.name.clone() };
+        self.say(id, command).await.map(drop)
+    }
+
+    async fn say(&self, id: &str, command: Command) -> Result<RunView, EngineError> {
+        let checkpoint = self.review_checkpoint(id).await?.checkpoint;
+        let run = checkpoint.run.clone().ok_or_else(|| EngineError::NotAReview(id.to_owned()))?;
+        let run = self.named_run(&run).await?;
+        loop {
+            let mut view = self.load_run(&run).await?;
+            match self.apply(&mut view, command.clone()).await {
+                Ok(_) => return Ok(view),
+                Err(EngineError::RunMoved) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Looks whether somebody pushed to the branch under review; then the review is of that (X10).
+    pub(crate) async fn notice_push(&self, view: &mut RunView) -> Result<bool, EngineError> {
+        loop {
+            let Some((hold, known)) = waits_at(view) else { return Ok(false) };
+            let run = view.run.clone();
+            let place = JobPlace::of(&self.store, &run.id);
+            let found = blocking(move || {
+                let repository = JobRepository::look(&run, &place)?;
+                let Some((_, job)) = run.job() else { return Ok(None) };
+                let Some(head) = repository.bare.head(&repository.branch(&job.phase))? else {
+                    return Ok(None);
+                };
+                if head.as_str() == known {
+                    return Ok(None);
+                }
+                let base = job.phase.work.as_ref().map(|work| work.base.clone()).unwrap_or_default();
+                let diff = repository.bare.diff(&Oid::parse(&base)?, &head, &DiffLimits::default())?;
+                Ok(Some((head, changes(&diff))))
+            })
+            .await?;
+            let Some((head, mut files)) = found else { return Ok(false) };
+            let files_total = files.len();
+            files.truncate(500);
+            let command = Command::Push { hold, head: head.to_string(), files, files_total };
+            match self.apply(view, command).await {
+                Ok(_) => return Ok(true),
+                Err(EngineError::RunMoved) => *view = self.load_run(&view.run.id).await?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// The hold of a review and the commit it is of.
+fn waits_at(view: &RunView) -> Option<(u32, String)> {
+    let (_, job) = view.run.job()?;
+    let hold = view.run.state.hold.as_ref().filter(|_| view.run.state.status == RunStatus::Held)?;
+    Some((hold.number, job.phase.work.as_ref()?.head.clone()))
+}
+
+/// Every comment of the review, from its first round on.
+fn comments(view: &RunView, checkpoint: &Checkpoint) -> Vec<Comment> {
+    if let Some((_, job)) = view.run.job()
+        && job.phase.name() == checkpoint.phase
+    {
+        return job.comments.clone();
+    }
+    let said = view.history.iter().filter_map(|(_, _, event)| match event {
+        RunEvent::Commented(comment) if comment.phase == checkpoint.phase => Some(Comment::clone(comment)),
+        _ => None,
+    });
+    said.collect()
+}

@@ -1,0 +1,99 @@
+//! A verdict on a review moves its run in the same step: what is approved was approved.
+
+use checkrein_core::checkpoint::{Checkpoint, GivenVerdict, Refusal, Resolved, Verdict};
+use checkrein_core::deliverable::Digest;
+use checkrein_core::event::Event;
+use checkrein_core::principal::Principal;
+use checkrein_core::run::Command;
+use checkrein_core::run::job::FileMark;
+use checkrein_store::{Commit, StoredCheckpoint};
+
+use crate::checkpoint::{Judged, VerdictRequest, expect_version};
+use crate::{Engine, EngineError};
+
+impl Engine {
+    pub(crate) async fn judge_review(
+        &self,
+        by: &Principal,
+        stored: StoredCheckpoint,
+        request: &VerdictRequest,
+    ) -> Result<Checkpoint, EngineError> {
+        let id = stored.checkpoint.id.clone();
+        let run = stored.checkpoint.run.clone().unwrap_or_default();
+        let run = self.named_run(&run).await?;
+        loop {
+            let mut view = self.load_run(&run).await?;
+            if view.checkpoint.as_deref() == Some(id.as_str()) {
+                self.notice_push(&mut view).await?;
+            }
+            let stored = self.checkpoint_row(id.as_str()).await?;
+            expect_version(id.as_str(), request.version, stored.version)?;
+            let checkpoint = stored.checkpoint;
+            let given = GivenVerdict {
+                verdict: request.verdict,
+                reason: request.reason.clone().filter(|reason| !reason.trim().is_empty()),
+                by: by.name.clone(),
+                digest: self.judged(&checkpoint, request).await?,
+                at: self.now().max(checkpoint.created_at),
+            };
+            let next = match checkpoint.resolve(&given)? {
+                Resolved::Now(next) => *next,
+                Resolved::Already => return Ok(checkpoint),
+            };
+            if view.checkpoint.as_deref() != Some(id.as_str()) {
+                return Err(EngineError::RunMoved);
+            }
+            let Some((_, job)) = view.run.job() else { return Err(EngineError::NotAReview(id.to_string())) };
+            let marked = job.marks.iter().filter(|(_, mark)| **mark == FileMark::ChangesRequested);
+            let marked: Vec<String> = marked.map(|(file, _)| file.clone()).collect();
+            if request.verdict == Verdict::Approve && !marked.is_empty() && !request.confirmed {
+                return Err(EngineError::MarkedFiles { id: id.clone(), files: marked });
+            }
+            let hold = view.run.state.hold.as_ref().map_or(0, |hold| hold.number);
+            let said = request.comments.iter().cloned();
+            let mut commands: Vec<Command> =
+                said.map(|comment| Command::Comment { comment, by: by.name.clone() }).collect();
+            commands.push(Command::Answer {
+                hold,
+                verdict: request.verdict,
+                by: by.name.clone(),
+                reason: given.reason.clone(),
+                start_over: request.start_over,
+            });
+            let at = next.resolved_at.unwrap_or_else(|| self.now());
+            let events = vec![Event::resolved_by(&next, by)];
+            let commit =
+                Commit { expected: stored.version, checkpoint: next.clone(), events, at, content: None };
+            match self.apply_all(&mut view, commands, Some(commit)).await {
+                Ok(_) => return Ok(next),
+                Err(EngineError::RunMoved) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What a verdict names: the digest, or the commit the review is of.
+    async fn judged(
+        &self,
+        checkpoint: &Checkpoint,
+        request: &VerdictRequest,
+    ) -> Result<Option<Digest>, EngineError> {
+        match &request.judged {
+            None => Ok(None),
+            Some(Judged::Digest(digest)) => Ok(Some(*digest)),
+            Some(Judged::Commit(commit)) => {
+                let content = self.store.content(&checkpoint.digest).await?;
+                let asked: serde_json::Value = content
+                    .and_then(|content| serde_json::from_slice(&content.bytes).ok())
+                    .unwrap_or_default();
+                let head = asked.get("head").and_then(serde_json::Value::as_str).unwrap_or_default();
+                if head == commit {
+                    Ok(Some(checkpoint.digest))
+                } else {
+                    let (id, actual) = (checkpoint.id.clone(), checkpoint.digest);
+                    Err(Refusal::Stale { id, actual, judged: Digest::of(commit.as_bytes()) }.into())
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! One attempt of a job: the agent works in its clone, and what it left becomes a commit and a result.
+
+use std::path::Path;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use checkrein_core::boundary::PhaseKind;
+use checkrein_core::config::Settings;
+use checkrein_core::response::Response;
+use checkrein_core::run::job::{
+    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, Isolation, JobDefinition, Stage, TodoList,
+    Work,
+};
+use checkrein_core::run::{Finished, Run};
+use checkrein_forge::{Change, Collect, Collected, Diff, DiffLimits, ForgeError, Landing, Limits, Oid};
+use uuid::Uuid;
+
+use super::artefacts;
+use super::outcome::{Outcome, outcome};
+use super::place::JobPlace;
+use super::prepare::{Prepared, environment, prepare};
+use super::repository::JobRepository;
+use crate::process::{Attempt, Ended, Exit, Stdin};
+use crate::run::{Performed, Performer, Place, Supervised, redact, secrets_of};
+use crate::{Engine, EngineError, now};
+
+/// Between being told to end and being killed.
+const GRACE: Duration = Duration::from_secs(10);
+/// How often somebody looks how large a clone is.
+const WEIGH_EVERY: Duration = Duration::from_secs(2);
+
+pub(crate) async fn perform(
+    performer: &mut Performer,
+    engine: &Engine,
+    run: &Run,
+    place: &Place,
+    stop: impl Future<Output = ()>,
+) -> Result<Performed, EngineError> {
+    let (Some((definition, job)), Some(under_way)) = (run.job(), run.state.under_way.clone()) else {
+        return Ok(Performed::Stopped);
+    };
+    let started_at = now();
+    let job_place = JobPlace::of(&engine.store, &run.id);
+    let at = started_at.as_second();
+    let prepared = {
+        let (run, under_way) = (run.clone(), under_way.clone());
+        let job_place = JobPlace::of(&engine.store, &run.id);
+        blocking(move || prepare(&run, &under_way, &job_place, at)).await?
+    };
+    let finished = |work: Work, response: Response, ended: Option<&Ended>, output: Option<String>| {
+        Performed::Finished(Box::new(Finished {
+            start: under_way.start,
+            responses: vec![(Uuid::new_v4().to_string(), response)],
+            started_at,
+            duration_ms: ended.map_or(0, |ended| ended.duration_ms),
+            exit_code: ended.and_then(|ended| match ended.exit {
+                Some(Exit::Code(code)) => Some(code),
+                Some(Exit::Signal(_)) | None => None,
+            }),
+            output,
+            work: Some(Box::new(work)),
+        }))
+    };
+    let own_plan = definition.plan.as_ref().filter(|_| job.phase.number == 1 && job.phase.rework.is_none());
+    if let Some(plan) = own_plan {
+        let (run, plan) = (run.clone(), plan.clone());
+        let (work, response) = blocking(move || planned(&run, prepared, &plan, at)).await?;
+        return Ok(finished(work, response, None, None));
+    }
+    let base = crate::run::output_name(under_way.start, &job.phase.name());
+    place.make_again();
+    let output = place.output(&base);
+    let addresses = job_place.addresses_kept();
+    let agent = run.definition.plan.agent.clone().unwrap_or_default();
+    let mut secrets: Vec<String> =
+        addresses.iter().flat_map(|(_, address)| Datasource::secrets(address)).collect();
+    secrets.extend(secrets_of(run, &engine.settings));
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    let attempt = Attempt {
+        key: run.id.attempt(under_way.start),
+        argv: argv(definition, &agent, engine, &job_place)?,
+        env: environment(run, &engine.settings, &prepared, &addresses),
+        cwd: prepared.clone.clone(),
+        stdin: Stdin::Text(prepared.brief.clone()),
+        wall: definition.timeout,
+        idle: definition.idle_timeout,
+        grace: GRACE,
+        stdout: output.stdout.clone(),
+        stderr: output.stderr.clone(),
+        bytes_max: engine.settings.output_bytes_max(),
+        secrets: secrets.clone(),
+    };
+    let mut too_big = None;
+    let ended = {
+        let heavy = outgrown(prepared.clone.clone(), definition.disk_bytes);
+        let (mut stop, mut heavy) = (pin!(stop), pin!(heavy));
+        let either = std::future::poll_fn(|context| {
+            if let Poll::Ready(bytes) = heavy.as_mut().poll(context) {
+                too_big = Some(bytes);
+                return Poll::Ready(());
+            }
+            stop.as_mut().poll(context)
+        });
+        performer
+            .supervised(
+                (under_way.phase, usize::from(job.phase.stage == Stage::Feedback)),
+                place,
+                &attempt,
+                either,
+            )
+            .await?
+    };
+    let ended = match ended {
+        Supervised::Ended(ended) => ended,
+        Supervised::Lost => return Ok(Performed::Lost),
+        Supervised::LostAgain => {
+            let (run, prepared) = (run.clone(), prepared);
+            let failed = Response::failure("The process that watches over the agent was killed");
+            let failed = Outcome { result: failure(), response: failed };
+            let settled = blocking(move || settle(&run, &prepared, failed, at)).await?;
+            return Ok(finished(settled.0, settled.1, None, Some(base)));
+        }
+    };
+    if ended.why == crate::process::Why::Stopped && too_big.is_none() {
+        return Ok(Performed::Stopped);
+    }
+    let outcome = match too_big {
+        Some(bytes) => {
+            let limit = definition.disk_bytes;
+            let text = format!("The agent's clone grew to {bytes} bytes, {limit} are allowed; it was ended");
+            Outcome { result: failure(), response: Response::failure(text) }
+        }
+        None => read_outcome(definition, &ended, &prepared, &output.stderr, &engine.settings, &secrets),
+    };
+    let at = now().as_second();
+    let run = run.clone();
+    let (work, response) = blocking(move || settle(&run, &prepared, outcome, at)).await?;
+    Ok(finished(work, response, Some(&ended), Some(base)))
+}
+
+fn failure() -> AgentResult {
+    AgentResult { outcome: AgentOutcome::Failed, ..AgentResult::default() }
+}
+
+fn read_outcome(
+    definition: &JobDefinition,
+    ended: &Ended,
+    prepared: &Prepared,
+    stderr: &Path,
+    settings: &Settings,
+    secrets: &[String],
+) -> Outcome {
+    let classifier = settings.classifier();
+    let clean = |value: &mut serde_json::Value| redact(value, secrets);
+    outcome(definition, ended, &prepared.result_file, stderr, classifier, clean)
+}
+
+fn argv(
+    definition: &JobDefinition,
+    agent: &str,
+    _engine: &Engine,
+    _place: &JobPlace,
+) -> Result<Vec<std::ffi::OsString>, EngineError> {
+    let shell = vec!["/bin/sh".into(), "-c".into(), agent.into()];
+    match definition.isolation {
+        Isolation::None => Ok(shell),
+        Isolation::Sandbox => Err(EngineError::NoSandbox("it is not built in".to_owned())),
+    }
+}
+
+/// Ready once a directory holds more than it may.
+async fn outgrown(directory: std::path::PathBuf, most: u64) -> u64 {
+    loop {
+        tokio::time::sleep(WEIGH_EVERY).await;
+        let directory = directory.clone();
+        let weighed = tokio::task::spawn_blocking(move || weight(&directory, most)).await;
+        if let Some(bytes) = weighed.ok().filter(|bytes| *bytes > most) {
+            return bytes;
+        }
+    }
+}
+
+/// What a directory takes on disk; counting ends where it is too much anyway.
+fn weight(directory: &Path, most: u64) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let mut left = vec![directory.to_owned()];
+    let mut bytes = 0_u64;
+    while let Some(directory) = left.pop() {
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            let Ok(found) = entry.path().symlink_metadata() else { continue };
+            bytes = bytes.saturating_add(found.blocks().saturating_mul(512));
+            if bytes > most {
+                return bytes;
+            }
+            if found.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    bytes
+}
+
+/// A person's own plan takes the place of the first strategic phase.
+fn planned(run: &Run, prepared: Prepared, plan: &str, at: i64) -> Result<(Work, Response), EngineError> {
+    let Some((definition, _)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
+    let repository = &prepared.repository;
+    let head = head(&prepared)?;
+    let path = definition.repository.artefact("plan.md");
+    repository.write(&prepared.branch, &head, &[(path, Some(plan.to_owned()))], "the plan\n", at)?;
+    let result = AgentResult {
+        summary: "a plan of one's own".to_owned(),
+        next_todos: TodoList::of_plan(plan),
+        ..AgentResult::default()
+    };
+    let response =
+        Response::normalise(&serde_json::json!({}), checkrein_core::classify::Classifier::builtin());
+    let _ = repository.bare.discard_clone(&prepared.clone);
+    describe(run, &prepared, Outcome { result, response }, None, at)
+}
+
+/// Takes what is in the clone, and tells what became of it.
+fn settle(
+    run: &Run,
+    prepared: &Prepared,
+    mut outcome: Outcome,
+    at: i64,
+) -> Result<(Work, Response), EngineError> {
+    let repository = &prepared.repository;
+    let title = outcome.result.summary.lines().next().unwrap_or_default();
+    let message = match (title.is_empty(), outcome.result.outcome) {
+        (_, AgentOutcome::Failed) => "work of an attempt that failed\n".to_owned(),
+        (true, _) => "work of the phase\n".to_owned(),
+        (false, _) => format!("{title}\n"),
+    };
+    let collected = repository.bare.collect(&Collect {
+        clone: &prepared.clone,
+        branch: &prepared.branch,
+        agent: &repository.agent,
+        engine: &repository.engine,
+        at_seconds: at,
+        message: &message,
+        limits: Limits::default(),
+    });
+    let collected = match collected {
+        Ok(collected) => Some(collected),
+        // Without its clone there is nothing to take; what the branch has stays.
+        Err(ForgeError::File { reason, .. }) if prepared.clone.symlink_metadata().is_err() => {
+            outcome.response.warn(format!("the clone is gone, nothing could be taken from it: {reason}"));
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    for finding in collected.iter().flat_map(|collected| &collected.findings) {
+        outcome.response.warn(finding.to_string());
+    }
+    repository.bare.discard_clone(&prepared.clone)?;
+    describe(run, prepared, outcome, collected, at)
+}
+
+fn describe(
+    run: &Run,
+    prepared: &Prepared,
+    mut outcome: Outcome,
+    collected: Option<Collected>,
+    at: i64,
+) -> Result<(Work, Response), EngineError> {
+    let Some((definition, job)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
+    let repository = &prepared.repository;
+    let phase = &job.phase;
+    let strategic = phase.attempt_kind() == PhaseKind::Strategic;
+    let taken = head(prepared)?;
+    if strategic && outcome.result.next_todos.is_empty() && phase.stage == Stage::Work {
+        match repository
+            .text(&taken, &definition.repository.artefact("todos.yaml"))
+            .map(|text| TodoList::read(&text))
+        {
+            Some(Ok(list)) => outcome.result.next_todos = list.todos,
+            Some(Err(error)) => outcome.response.warn(format!("todos.yaml cannot be used: {error}")),
+            None => {}
+        }
+    }
+    let mut work = Work { result: outcome.result, base: prepared.base.to_string(), ..Work::default() };
+    if let Some(Landing::Conflict { conflict, kept_on }) = collected.map(|collected| collected.landing) {
+        let kept_on = Some(kept_on.to_string());
+        let files = conflict.files.iter().map(|file| file.path.to_string()).collect();
+        work.conflict = Some(Conflict { files, messages: conflict.messages, kept_on });
+    }
+    let head = artefacts::write(repository, run, &prepared.branch, &taken, &work, at)?;
+    work.head = head.to_string();
+    work.left = head.to_string();
+    let diff = repository.bare.diff(&prepared.base, &head, &NAMES_ONLY)?;
+    work.files = changes(&diff);
+    work.files_total = work.files.len();
+    if let Some(rework) = &phase.rework {
+        // A new branch shares nothing with what was looked at.
+        let looked_at = Oid::parse(&rework.head).unwrap_or_else(|_| prepared.base.clone());
+        let own = definition.repository.artefacts();
+        let since = repository.bare.diff(&looked_at, &head, &NAMES_ONLY)?;
+        let paths = changes(&since).into_iter().map(|file| file.path);
+        work.changed_in_round = paths.filter(|path| !artefacts::is_record(own, path)).collect();
+        work.commits = own_commits(repository, &looked_at, &head)?;
+    } else {
+        work.changed_in_round = work.files.iter().map(|file| file.path.clone()).collect();
+        work.commits = own_commits(repository, &prepared.base, &head)?;
+    }
+    Ok((work, outcome.response))
+}
+
+/// The lines are of no interest here.
+const NAMES_ONLY: DiffLimits = DiffLimits { file_lines: 0, line_bytes: 0, total_bytes: 0 };
+
+fn own_commits(repository: &JobRepository, since: &Oid, head: &Oid) -> Result<usize, ForgeError> {
+    let commits = repository.bare.log(Some(since), head, 1000)?;
+    Ok(commits.iter().filter(|commit| commit.author_email == repository.agent.email()).count())
+}
+
+pub(super) fn changes(diff: &Diff) -> Vec<FileChange> {
+    let word = |change: &Change| match change {
+        Change::Added => "added",
+        Change::Deleted => "deleted",
+        Change::Modified => "modified",
+        Change::Retyped => "retyped",
+        Change::Renamed { .. } => "renamed",
+    };
+    let file = |file: &checkrein_forge::FileDiff| FileChange {
+        path: file.path.to_string(),
+        change: word(&file.change).to_owned(),
+        added: file.added,
+        removed: file.removed,
+    };
+    // A file that went somewhere else has left a place that may be protected.
+    let left = diff.files.iter().filter_map(|file| match &file.change {
+        Change::Renamed { from, .. } => {
+            Some(FileChange { path: from.to_string(), change: "deleted".to_owned(), added: 0, removed: 0 })
+        }
+        _ => None,
+    });
+    diff.files.iter().map(file).chain(left).collect()
+}
+
+fn head(prepared: &Prepared) -> Result<Oid, EngineError> {
+    let (branch, bare) = (&prepared.branch, &prepared.repository.bare);
+    let gone = || ForgeError::NoBranch { branch: branch.to_string(), repository: bare.path().to_owned() };
+    Ok(bare.head(branch)?.ok_or_else(gone)?)
+}
+
+/// Git and files are waited for on a thread of their own.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
+) -> Result<T, EngineError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => Err(EngineError::Definition(format!("a thread died: {error}"))),
+    }
+}
