@@ -13,6 +13,8 @@ pub struct Checkpoint {
     pub id: CheckpointId,
     /// The run that waits at it.
     pub run: Option<String>,
+    /// The agent that asked; none where somebody with more rights did.
+    pub owner: Option<String>,
     pub worker: String,
     pub phase: String,
     /// The type the worker gave it, such as `deliverable`.
@@ -226,6 +228,7 @@ mod tests {
         Checkpoint {
             id: CheckpointId::new("c1").unwrap(),
             run: None,
+            owner: None,
             worker: "w".into(),
             phase: "p".into(),
             kind: "deliverable".into(),

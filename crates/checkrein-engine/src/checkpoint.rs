@@ -17,6 +17,7 @@ use checkrein_store::{CheckpointFilter, Commit, CommitError, Page, StoredCheckpo
 use uuid::Uuid;
 
 use crate::authority::{Act, require};
+use crate::sight::{owner, sight};
 use crate::{Engine, EngineError};
 
 /// The reason of a verdict nobody thought about (C11).
@@ -129,6 +130,7 @@ impl Engine {
         let held = Checkpoint {
             id,
             run: None,
+            owner: owner(by),
             worker: new.worker,
             phase: new.phase,
             kind: new.kind,
@@ -181,7 +183,8 @@ impl Engine {
             // The id is taken: by the same submission, whose answer counts, or by another one.
             Err(CommitError::Conflict) => {
                 let there = self.checkpoint_row(checkpoint.id.as_str()).await?.checkpoint;
-                if there.same_submission(&checkpoint) {
+                let seen = self.sees(by, there.id.as_str()).await?;
+                if seen && there.same_submission(&checkpoint) {
                     Ok(there)
                 } else {
                     Err(EngineError::OtherContent(there.id))
@@ -263,7 +266,7 @@ impl Engine {
 
     pub async fn checkpoint(&self, by: &Principal, id: &str) -> Result<CheckpointView, EngineError> {
         require(by, Act::Read)?;
-        let stored = self.checkpoint_row(id).await?;
+        let stored = self.seen_checkpoint(by, id).await?;
         self.view(stored).await
     }
 
@@ -276,7 +279,8 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<StoredCheckpoint>, EngineError> {
         require(by, Act::Read)?;
-        Ok(self.store.checkpoints(filter, after, limit).await?)
+        let own = sight(by).map(|owner| CheckpointFilter { owner: Some(owner.to_owned()), ..filter.clone() });
+        Ok(self.store.checkpoints(own.as_ref().unwrap_or(filter), after, limit).await?)
     }
 
     /// Waits until the checkpoint is decided, or `at_most`; what it is then, perhaps still pending.
@@ -291,7 +295,7 @@ impl Engine {
         let decided = async {
             loop {
                 changes.borrow_and_update();
-                let stored = self.checkpoint_row(id).await?;
+                let stored = self.seen_checkpoint(by, id).await?;
                 if stored.checkpoint.status != CheckpointStatus::Pending {
                     return Ok(stored);
                 }
@@ -304,7 +308,7 @@ impl Engine {
             None => decided.await?,
             Some(at_most) => match tokio::time::timeout(at_most, decided).await {
                 Ok(decided) => decided?,
-                Err(_) => self.checkpoint_row(id).await?,
+                Err(_) => self.seen_checkpoint(by, id).await?,
             },
         };
         self.view(stored).await

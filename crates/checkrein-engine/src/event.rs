@@ -4,6 +4,7 @@ use checkrein_core::principal::Principal;
 use checkrein_store::{Position, StoredEvent};
 
 use crate::authority::{Act, require};
+use crate::sight::sight;
 use crate::{Engine, EngineError};
 
 /// Whose events are asked for.
@@ -24,9 +25,13 @@ impl Engine {
         limit: usize,
     ) -> Result<Vec<StoredEvent>, EngineError> {
         require(by, Act::Read)?;
-        Ok(match of {
-            EventsOf::Everything => self.store.events(after, None, limit).await?,
-            EventsOf::Run(id) => self.store.events_of_run(after, id, limit).await?,
+        Ok(match (of, sight(by)) {
+            (EventsOf::Everything, None) => self.store.events(after, None, limit).await?,
+            (EventsOf::Everything, Some(owner)) => self.store.events_of_owner(after, owner, limit).await?,
+            (EventsOf::Run(id), _) => {
+                let id = self.seen_run(by, id).await?;
+                self.store.events_of_run(after, id.as_str(), limit).await?
+            }
         })
     }
 
@@ -44,7 +49,7 @@ impl Engine {
     ) -> Result<bool, EngineError> {
         require(by, Act::Read)?;
         match of {
-            EventsOf::Everything => Ok(true),
+            EventsOf::Everything => self.sees(by, &event.stream).await,
             EventsOf::Run(id) => Ok(event.stream == *id || self.store.is_of_run(&event.stream, id).await?),
         }
     }
@@ -52,6 +57,6 @@ impl Engine {
     /// The full id of a run, by the text a person means it with.
     pub async fn run_id(&self, by: &Principal, text: &str) -> Result<String, EngineError> {
         require(by, Act::Read)?;
-        Ok(self.named_run(text).await?.to_string())
+        Ok(self.seen_run(by, text).await?.to_string())
     }
 }

@@ -12,6 +12,7 @@ mod job;
 mod policy;
 pub mod process;
 mod run;
+mod sight;
 mod store;
 mod token;
 mod work;

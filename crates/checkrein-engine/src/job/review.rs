@@ -51,6 +51,9 @@ impl Engine {
     pub async fn review(&self, by: &Principal, id: &str) -> Result<Reviewed, EngineError> {
         require(by, Act::Read)?;
         let mut stored = self.review_checkpoint(id).await?;
+        if !self.sees(by, stored.checkpoint.id.as_str()).await? {
+            return Err(EngineError::NoCheckpoint(id.to_owned()));
+        }
         let run = stored.checkpoint.run.clone().ok_or_else(|| EngineError::NotAReview(id.to_owned()))?;
         let mut view = self.load_run(&self.named_run(&run).await?).await?;
         if view.run.job().is_none() {

@@ -26,6 +26,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::authority::{Act, require};
+use crate::sight::{owner, sight};
 use crate::{Engine, EngineError};
 
 pub use attempt::output_name;
@@ -87,6 +88,7 @@ impl Engine {
                 target: definition.target.clone(),
                 work_id: definition.work_id.clone(),
                 rerun_of: rerun_of.clone(),
+                owner: owner(by),
                 definition: content.digest,
                 state: run.state,
             };
@@ -109,13 +111,13 @@ impl Engine {
 
     /// The same work again, under a new id (W18).
     pub async fn rerun(&self, by: &Principal, id: &str) -> Result<RunId, EngineError> {
-        let view = self.load_run(&self.named_run(id).await?).await?;
+        let view = self.load_run(&self.seen_run(by, id).await?).await?;
         self.create_run(by, Definition::clone(&view.run.definition), Some(view.row.id.to_string())).await
     }
 
     pub async fn run(&self, by: &Principal, id: &str) -> Result<RunView, EngineError> {
         require(by, Act::Read)?;
-        self.load_run(&self.named_run(id).await?).await
+        self.load_run(&self.seen_run(by, id).await?).await
     }
 
     /// Where the captured output of an attempt lies, by the name the attempt gives.
@@ -132,7 +134,8 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<StoredRun>, EngineError> {
         require(by, Act::Read)?;
-        Ok(self.store.runs(filter, before, limit).await?)
+        let own = sight(by).map(|owner| RunFilter { owner: Some(owner.to_owned()), ..filter.clone() });
+        Ok(self.store.runs(own.as_ref().unwrap_or(filter), before, limit).await?)
     }
 
     /// What a program could go on with now: begun and left, or answered.
@@ -140,7 +143,7 @@ impl Engine {
         require(by, Act::StartRun)?;
         let mut ready = Vec::new();
         for status in [RunStatus::Held, RunStatus::Running, RunStatus::Created] {
-            let filter = RunFilter { status: Some(status), workflow: None };
+            let filter = RunFilter { status: Some(status), ..RunFilter::default() };
             let mut before = None;
             loop {
                 let page = self.store.runs(&filter, before, 500).await?;

@@ -32,7 +32,7 @@ impl Engine {
         step: Option<&str>,
     ) -> Result<Vec<AttemptOutput>, EngineError> {
         require(by, Act::Read)?;
-        let view = self.load_run(&self.named_run(id).await?).await?;
+        let view = self.load_run(&self.seen_run(by, id).await?).await?;
         let finished = view.history.iter().filter_map(|(.., event)| match event {
             RunEvent::AttemptFinished(attempt) if attempt.judged => {
                 Some((attempt.output.clone()?, attempt.task.clone(), attempt.attempt))

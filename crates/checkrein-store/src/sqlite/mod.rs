@@ -209,6 +209,21 @@ impl Store {
         self.read(|connection| event::of_run(connection, after, run, limit))
     }
 
+    /// The same of what belongs to an agent.
+    pub async fn events_of_owner(
+        &self,
+        after: Position,
+        owner: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.read(|connection| event::of_owner(connection, after, owner, limit))
+    }
+
+    /// Whether a run or a checkpoint belongs to an agent.
+    pub async fn is_of_owner(&self, stream: &str, owner: &str) -> Result<bool, StoreError> {
+        self.read(|connection| event::is_of_owner(connection, stream, owner))
+    }
+
     /// The position of what was committed last.
     pub async fn last_position(&self) -> Result<Position, StoreError> {
         self.read(event::last)

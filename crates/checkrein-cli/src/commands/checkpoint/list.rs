@@ -54,6 +54,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         phase: args.phase.clone(),
         kind: args.kind.clone(),
         run: args.run.clone(),
+        owner: None,
     };
     let page = session.wait(session.engine.checkpoints(&who, &filter, args.after, args.limit))?;
     if args.json {

@@ -42,7 +42,7 @@ pub fn route() -> Route {
 
 async fn list(call: Call, Query(wanted): Query<Wanted>) -> Result<Reply<Page<Checkpoint>>, Problem> {
     let Wanted { status, worker, phase, kind, run, limit, after } = wanted;
-    let filter = CheckpointFilter { status, worker, phase, kind, run };
+    let filter = CheckpointFilter { status, worker, phase, kind, run, owner: None };
     let page = call.engine().checkpoints(call.by()?, &filter, after, limit.get()).await?;
     Ok(Reply::new(Page::of(page, |stored| Checkpoint::from(&stored.checkpoint))))
 }

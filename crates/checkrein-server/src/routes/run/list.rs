@@ -32,6 +32,7 @@ pub fn route() -> Route {
 
 async fn list(call: Call, Query(wanted): Query<Wanted>) -> Result<Reply<Page<RunItem>>, Problem> {
     let Wanted { status, workflow, limit, before } = wanted;
-    let page = call.engine().runs(call.by()?, &RunFilter { status, workflow }, before, limit.get()).await?;
+    let filter = RunFilter { status, workflow, owner: None };
+    let page = call.engine().runs(call.by()?, &filter, before, limit.get()).await?;
     Ok(Reply::new(Page::of(page, |stored| RunItem::from(&stored))))
 }
