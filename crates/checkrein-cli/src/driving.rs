@@ -166,7 +166,7 @@ impl Driving {
                     reason.unwrap_or_default()
                 ));
             }
-            _ => {}
+            _ => published(view),
         }
         Ok(self.report(view, session)?.exit(exit))
     }
@@ -174,6 +174,17 @@ impl Driving {
     /// Always shown, but not among the events for programs.
     fn report(&self, view: &RunView, session: &Session) -> Result<Output, CliError> {
         if self.json { Ok(Output::text("")) } else { self.shape.output(&view.report(session.engine.now())) }
+    }
+}
+
+/// Where the result of a job is.
+fn published(view: &RunView) {
+    let landed = view.history.iter().rev().find_map(|(_, _, event)| match event {
+        RunEvent::PhaseLanded { landed, .. } => Some(landed),
+        _ => None,
+    });
+    for text in landed.iter().flat_map(|landed| landed.published.iter().chain(&landed.notes)) {
+        note(one_line(text));
     }
 }
 

@@ -273,6 +273,7 @@ fn run_with(findings: usize, steps: usize) -> Result<(Run, Numbered), Box<dyn Er
             duration_ms: 1,
             exit_code: Some(0),
             output: None,
+            work: None,
         };
         events.extend(run.apply(RunCommand::Finish(finished), now)?.events);
     }

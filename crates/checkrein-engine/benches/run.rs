@@ -197,6 +197,7 @@ fn whole(definition: &Arc<Definition>, response: &Response) -> Result<u32, Box<d
             duration_ms: 1,
             exit_code: Some(0),
             output: None,
+            work: None,
         };
         run.apply(Asked::Finish(finished), now)?;
     }

@@ -14,6 +14,7 @@ mod push;
 mod commit;
 mod diff;
 mod log;
+mod mirror;
 mod publish;
 mod tree;
 

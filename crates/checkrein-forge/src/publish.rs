@@ -147,20 +147,20 @@ impl Bare {
         Oid::from_bytes(&on(&["write-tree"]).run()?)
     }
 
-    fn source_head(&self, source: &Source, reference: &str) -> Result<Option<Oid>, ForgeError> {
+    pub(crate) fn source_head(&self, source: &Source, reference: &str) -> Result<Option<Oid>, ForgeError> {
         let verify = ["rev-parse", "--verify", "--quiet", &format!("{reference}^{{commit}}")];
         let answer = self.git().call_on(&source.directory, verify).answer()?;
         Ok(Oid::from_bytes(&answer.output).ok())
     }
 
     /// Copies a commit to the other repository, to a branch of ours there.
-    fn send(&self, to: &Path, commit: &Oid, reference: &str) -> Result<(), ForgeError> {
+    pub(crate) fn send(&self, to: &Path, commit: &Oid, reference: &str) -> Result<(), ForgeError> {
         let call = self.git().call_on(to, FETCH).arg(UPLOAD_PACK).arg("--").arg(self.path());
         call.arg(format!("+{commit}:{reference}")).run().map(drop)
     }
 
     /// Whether a working tree of that repository is on the branch, or in the middle of a rebase of it.
-    fn is_checked_out(&self, source: &Source, reference: &str) -> Result<bool, ForgeError> {
+    pub(crate) fn is_checked_out(&self, source: &Source, reference: &str) -> Result<bool, ForgeError> {
         let output =
             self.git().call_on(&source.directory, ["worktree", "list", "--porcelain", "-z"]).run()?;
         let line = format!("branch {reference}");

@@ -38,7 +38,9 @@ impl Scene {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// Like an engine, once the one before has let go of its lock.
     fn supervisor(&self) -> Supervisor {
+        drop(wait_for_lock(&self.path("lock"), Duration::from_secs(30)).unwrap());
         self.runtime.block_on(Supervisor::start(Path::new(BINARY), &self.path("lock"))).unwrap()
     }
 

@@ -33,13 +33,17 @@ pub enum Rule {
     Gate,
     #[serde(rename = "trigger")]
     Trigger,
-    /// The next round after a request for changes; jobs alone have it.
+    // What follows holds at the end of a job's phase, whatever `decide` says.
+    #[schemars(skip)]
     #[serde(rename = "rework")]
     Rework,
+    #[schemars(skip)]
     #[serde(rename = "protected_path")]
     ProtectedPath,
+    #[schemars(skip)]
     #[serde(rename = "conflict")]
     Conflict,
+    #[schemars(skip)]
     #[serde(rename = "budget")]
     Budget,
 }

@@ -54,6 +54,7 @@ impl Report {
 fn head(out: &mut String, report: &Report) {
     let hash = |text: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text.as_bytes())));
     let (css, script) = (hash(CSS), hash(SCRIPT));
+    let heading = report.of.title();
     let title = escape(report.target.as_deref().unwrap_or(&report.workflow));
     let _ = write!(
         out,
@@ -65,12 +66,12 @@ fn head(out: &mut String, report: &Report) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>Workflow execution report: {title}</title>
+<title>{heading}: {title}</title>
 <style>{CSS}</style>
 </head>
 <body>
 <main>
-<h1>Workflow execution report</h1>
+<h1>{heading}</h1>
 <dl>
 "#
     );

@@ -10,7 +10,7 @@ use crate::run::PhaseStatus;
 impl Report {
     /// The sections of the summary in their order.
     pub fn markdown(&self) -> String {
-        let mut out = String::from("# Workflow execution report\n\n");
+        let mut out = format!("# {}\n\n", self.of.title());
         header(&mut out, self);
         phases(&mut out, self);
         for kind in [FindingKind::Warning, FindingKind::Error] {

@@ -20,6 +20,7 @@ mod markup;
 mod sarif;
 
 mod across;
+mod job;
 
 use std::collections::HashMap;
 
@@ -30,7 +31,6 @@ use serde_json::Value;
 
 use crate::decision::{LimitsReached, StepOrHook};
 use crate::finding::{Finding, FindingKind};
-use crate::run::job::phase_name;
 use crate::run::{Attempt, Choice, Definition, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped};
 use crate::tally::{BySeverity, Tally};
 
@@ -48,6 +48,7 @@ pub use wording::{duration as duration_words, status as status_words};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     pub run: String,
+    pub of: ReportOf,
     pub workflow: String,
     pub target: Option<String>,
     pub work_id: Option<String>,
@@ -78,6 +79,22 @@ pub struct Report {
     pub attempts: Vec<Attempt>,
 }
 
+/// What a report is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportOf {
+    Workflow,
+    Job,
+}
+
+impl ReportOf {
+    pub const fn title(self) -> &'static str {
+        match self {
+            ReportOf::Workflow => "Workflow execution report",
+            ReportOf::Job => "Job report",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseRow {
     pub name: String,
@@ -86,6 +103,8 @@ pub struct PhaseRow {
     pub unfinished: bool,
     pub steps_done: u32,
     pub steps: u32,
+    /// What became of a phase of a job, which has no steps.
+    pub review: Option<String>,
     /// Its steps in the order they run, done or not.
     pub step_ids: Vec<String>,
     pub warnings: BySeverity,
@@ -138,6 +157,7 @@ impl Report {
         let (definition, state) = (&run.definition, &run.state);
         let mut report = Report {
             run: run.id.to_string(),
+            of: if run.job().is_some() { ReportOf::Job } else { ReportOf::Workflow },
             workflow: definition.plan.workflow.clone(),
             target: definition.target.clone(),
             work_id: definition.work_id.clone(),
@@ -148,7 +168,7 @@ impl Report {
             ended_at: state.ended_at,
             duration_ms: 0,
             retries: state.retries,
-            phases: if run.job().is_some() { job_rows(run) } else { rows(definition, run) },
+            phases: if run.job().is_some() { job::rows(run) } else { rows(definition, run) },
             findings: Vec::new(),
             tally: state.tally,
             truncated: Truncated::default(),
@@ -170,6 +190,9 @@ impl Report {
         let mut phase: Option<&str> = None;
         let mut chosen: HashMap<(&str, &str), Choice> = HashMap::new();
         for (seq, at, event) in events {
+            if report.of == ReportOf::Job {
+                job::follow(&mut report, event);
+            }
             if asked_at.is_some_and(|_| event.answers()) {
                 report.wait(asked_at.take(), at);
             }
@@ -309,32 +332,13 @@ fn rows(definition: &Definition, run: &Run) -> Vec<PhaseRow> {
             unfinished: here && state.status != PhaseStatus::Failure,
             steps_done: state.steps_done,
             steps: u32::try_from(step_ids.len()).unwrap_or(u32::MAX),
+            review: None,
             step_ids,
             warnings: BySeverity::default(),
             errors: BySeverity::default(),
         }
     };
     phases.map(row).collect()
-}
-
-/// A job's phases are those it came to; each is one step, done once it is merged.
-fn job_rows(run: &Run) -> Vec<PhaseRow> {
-    let row = |(state, number): (&crate::run::PhaseState, u32)| {
-        let name = phase_name(number);
-        let here =
-            run.job().is_some_and(|(_, job)| job.phase.number == number) && !run.state.status.is_over();
-        PhaseRow {
-            status: state.status,
-            unfinished: here && state.status != PhaseStatus::Failure,
-            steps_done: u32::from(!here),
-            steps: 1,
-            step_ids: vec![name.clone()],
-            name,
-            warnings: BySeverity::default(),
-            errors: BySeverity::default(),
-        }
-    };
-    run.state.phases.iter().zip(1..).map(row).collect()
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Report {
     ///
     /// The detailed form has a section more, STEP DETAILS, between the actions and the artifacts.
     pub fn text(&self, format: Format, style: Style) -> String {
-        let mut canvas = Canvas::new("WORKFLOW EXECUTION REPORT", style);
+        let mut canvas = Canvas::new(&self.of.title().to_uppercase(), style);
         header(&mut canvas, self);
         phases(&mut canvas, self);
         if format == Format::Minimal {

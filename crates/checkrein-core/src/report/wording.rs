@@ -65,7 +65,10 @@ pub(super) fn phase(row: &PhaseRow) -> String {
     let mut text = match row.status {
         PhaseStatus::Skipped => "skipped".to_owned(),
         PhaseStatus::NotRun if row.steps_done == 0 && !row.unfinished => "not run".to_owned(),
-        _ => format!("{}/{} steps", row.steps_done, row.steps),
+        _ => match &row.review {
+            Some(review) => review.clone(),
+            None => format!("{}/{} steps", row.steps_done, row.steps),
+        },
     };
     for (kind, found) in [(FindingKind::Warning, &row.warnings), (FindingKind::Error, &row.errors)] {
         if found.total() > 0 {

@@ -446,6 +446,6 @@ impl Move<'_> {
 }
 
 #[cfg(test)]
-mod simulator;
+pub(crate) mod simulator;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -12,10 +12,10 @@ use crate::checkpoint::Verdict;
 use crate::decision::StepOrHook;
 
 /// Splitmix64: small, and the same everywhere.
-struct Dice(u64);
+pub(super) struct Dice(pub u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,11 +23,11 @@ impl Dice {
         (z ^ (z >> 31)) % sides
     }
 
-    fn one_in(&mut self, sides: u64) -> bool {
+    pub fn one_in(&mut self, sides: u64) -> bool {
         self.roll(sides) == 0
     }
 
-    fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
+    pub fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
         &from[usize::try_from(self.roll(from.len() as u64)).unwrap()]
     }
 }
@@ -235,7 +235,7 @@ fn simulate(seed: u64, steps: u64) {
 }
 
 /// No second attempt starts before the one before it has ended, and attempts are counted on.
-fn one_attempt_at_a_time(log: &[RunEvent]) {
+pub(super) fn one_attempt_at_a_time(log: &[RunEvent]) {
     let mut alive = None;
     let mut finished = std::collections::HashMap::<String, u32>::new();
     for event in log {

@@ -57,6 +57,8 @@ impl Landing {
         };
         let mut landed = Landed { main: main.to_string(), changed, ..Landed::default() };
         repository.bare.discard_clone(&self.place.clone())?;
+        repository.mirror(&self.definition, &repository.names.main());
+        repository.unmirror(&self.definition, &branch, &head);
         match repository.bare.delete_branch(&branch, &head) {
             Ok(()) => {}
             Err(ForgeError::Moved { .. }) => {

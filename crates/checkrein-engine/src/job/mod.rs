@@ -19,4 +19,6 @@ pub use create::{NewJob, RepositoryWanted};
 pub use review::{ReviewMaterial, Reviewed};
 
 pub(crate) use land::land;
+pub(crate) use place::{forget, hand_on};
+pub(crate) use prepare::keep_work;
 pub(crate) use work::perform;

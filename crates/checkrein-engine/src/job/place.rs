@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use checkrein_core::run::RunId;
 use checkrein_store::Store;
 
-use crate::EngineError;
+use crate::{Engine, EngineError};
 
 pub(crate) struct JobPlace {
     pub directory: PathBuf,
@@ -65,11 +65,23 @@ impl JobPlace {
         let text = std::fs::read(self.addresses()).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
+}
 
-    /// Forgets everything that is not the record of the job.
-    pub fn remove(&self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
+/// Forgets everything that is not the record of a job.
+pub(crate) fn forget(engine: &Engine, id: &RunId) {
+    let _ = std::fs::remove_dir_all(JobPlace::of(&engine.store, id).directory);
+}
+
+/// Gives a job what another one was given.
+pub(crate) fn hand_on(engine: &Engine, from: &RunId, to: &RunId) -> Result<(), EngineError> {
+    let (from, to) = (JobPlace::of(&engine.store, from), JobPlace::of(&engine.store, to));
+    to.make()?;
+    to.keep_addresses(&from.addresses_kept())?;
+    for entry in std::fs::read_dir(from.documents()).into_iter().flatten().flatten() {
+        let copy = to.documents().join(entry.file_name());
+        std::fs::copy(entry.path(), &copy).map_err(|error| unusable(&copy, &error))?;
     }
+    Ok(())
 }
 
 pub(crate) fn unusable(path: &Path, error: &std::io::Error) -> EngineError {

@@ -10,7 +10,8 @@ use checkrein_forge::{Branch, Collect, DiffLimits, ForgeError, Limits, LineKind,
 
 use super::place::{JobPlace, unusable};
 use super::repository::JobRepository;
-use crate::EngineError;
+use super::work::blocking;
+use crate::{Engine, EngineError};
 
 /// An attempt that can begin.
 pub(super) struct Prepared {
@@ -41,6 +42,9 @@ pub(super) fn prepare(
     let main = repository.main()?;
     if repository.bare.head(&branch)?.is_none() {
         repository.bare.cut_branch(&branch, &main)?;
+        repository.mirror(definition, &repository.names.main());
+    } else {
+        repository.take_mirrored(definition, &branch);
     }
     let clone = place.clone();
     take_back(&repository, &branch, &clone, at)?;
@@ -83,6 +87,21 @@ pub(super) fn take_back(
         Err(error) => return Err(error.into()),
     }
     Ok(repository.bare.discard_clone(clone)?)
+}
+
+/// Takes what is in the clone of a job to its branch, when nobody works in it any more.
+pub(crate) async fn keep_work(engine: &Engine, run: &Run) -> Result<(), EngineError> {
+    let place = JobPlace::of(&engine.store, &run.id);
+    if run.job().is_none() || place.clone().symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let (run, at) = (run.clone(), engine.now().as_second());
+    blocking(move || {
+        let repository = JobRepository::look(&run, &place)?;
+        let Some((_, job)) = run.job() else { return Ok(()) };
+        take_back(&repository, &repository.branch(&job.phase), &place.clone(), at)
+    })
+    .await
 }
 
 fn head(repository: &JobRepository, branch: &Branch) -> Result<Oid, EngineError> {
@@ -174,6 +193,14 @@ fn diff_text(repository: &JobRepository, old: &Oid, new: &Oid) -> Result<String,
     Ok(out)
 }
 
+/// Where the job's own files are, seen from the clone.
+fn own_files(definition: &JobDefinition) -> &'static str {
+    match definition.repository.artefacts() {
+        "" => ".",
+        own => own.trim_end_matches('/'),
+    }
+}
+
 /// What every program needs; anything else is named by whoever gives the job.
 const PASSED_ON: &[&str] = &[
     "PATH",
@@ -223,6 +250,7 @@ pub(super) fn environment(
     set("CHECKREIN_PHASE_KIND", phase.attempt_kind().to_string().into());
     set("CHECKREIN_ROUND", phase.round.to_string().into());
     set("CHECKREIN_AUTONOMY", run.policy().level.as_deref().unwrap_or("custom").into());
+    set("CHECKREIN_JOB_FILES", own_files(definition).into());
     set("CHECKREIN_BRIEF", prepared.brief_file.clone().into());
     set("CHECKREIN_RESULT", prepared.result_file.clone().into());
     for (name, address) in addresses {

@@ -67,6 +67,28 @@ impl JobRepository {
         self.bare.head(&main)?.ok_or_else(gone)
     }
 
+    /// Shows a branch in the repository the job started from. The job's own is what counts, so that this
+    /// cannot be done is no harm.
+    pub fn mirror(&self, definition: &JobDefinition, branch: &Branch) {
+        if let Ok(Some(source)) = source(definition) {
+            let _ = self.bare.mirror(&source, branch);
+        }
+    }
+
+    /// Takes a branch away there.
+    pub fn unmirror(&self, definition: &JobDefinition, branch: &Branch, shown: &Oid) {
+        if let Ok(Some(source)) = source(definition) {
+            let _ = self.bare.unmirror(&source, branch, shown);
+        }
+    }
+
+    /// Takes over what people committed on a branch there.
+    pub fn take_mirrored(&self, definition: &JobDefinition, branch: &Branch) {
+        if let Ok(Some(source)) = source(definition) {
+            let _ = self.bare.take_mirrored(&source, branch);
+        }
+    }
+
     /// A text on a branch, where there is one.
     pub fn text(&self, commit: &Oid, path: &str) -> Option<String> {
         let content = self.bare.show_file(commit, &TreePath::from(path), TEXT_BYTES_MAX).ok()?;

@@ -196,10 +196,10 @@ impl Engine {
             let place = JobPlace::of(&self.store, &run.id);
             let found = blocking(move || {
                 let repository = JobRepository::look(&run, &place)?;
-                let Some((_, job)) = run.job() else { return Ok(None) };
-                let Some(head) = repository.bare.head(&repository.branch(&job.phase))? else {
-                    return Ok(None);
-                };
+                let Some((definition, job)) = run.job() else { return Ok(None) };
+                let branch = repository.branch(&job.phase);
+                repository.take_mirrored(definition, &branch);
+                let Some(head) = repository.bare.head(&branch)? else { return Ok(None) };
                 if head.as_str() == known {
                     return Ok(None);
                 }

@@ -287,6 +287,7 @@ fn describe(
         work.conflict = Some(Conflict { files, messages: conflict.messages, kept_on });
     }
     let head = artefacts::write(repository, run, &prepared.branch, &taken, &work, at)?;
+    repository.mirror(definition, &prepared.branch);
     work.head = head.to_string();
     work.left = head.to_string();
     let diff = repository.bare.diff(&prepared.base, &head, &NAMES_ONLY)?;

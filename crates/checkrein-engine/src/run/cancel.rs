@@ -10,7 +10,7 @@ use super::place::Place;
 use super::{RunView, log};
 use crate::authority::{Act, require};
 use crate::process::{end_leftovers, wait_for_lock};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, job};
 
 /// So long may whoever drives it take to end its attempt.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -68,6 +68,7 @@ impl Engine {
         if let Some(start) = start {
             end_leftovers(&id.attempt(start), PATIENCE)?;
         }
-        Ok(())
+        // What a job's agent had done is kept on its branch (L14).
+        job::keep_work(self, &self.load_run(id).await?.run).await
     }
 }

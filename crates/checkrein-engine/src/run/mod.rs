@@ -27,7 +27,7 @@ use uuid::Uuid;
 
 use crate::authority::{Act, require};
 use crate::sight::{owner, sight};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, job};
 
 pub use attempt::output_name;
 pub(crate) use attempt::{Performed, Performer, Supervised, redact, secrets_of};
@@ -112,7 +112,12 @@ impl Engine {
     /// The same work again, under a new id (W18).
     pub async fn rerun(&self, by: &Principal, id: &str) -> Result<RunId, EngineError> {
         let view = self.load_run(&self.seen_run(by, id).await?).await?;
-        self.create_run(by, Definition::clone(&view.run.definition), Some(view.row.id.to_string())).await
+        let definition = Definition::clone(&view.run.definition);
+        let again = self.create_run(by, definition, Some(view.row.id.to_string())).await?;
+        if view.run.job().is_some() {
+            job::hand_on(self, &view.row.id, &again)?;
+        }
+        Ok(again)
     }
 
     pub async fn run(&self, by: &Principal, id: &str) -> Result<RunView, EngineError> {

@@ -9,7 +9,7 @@ use checkrein_store::{RunFilter, RunRow, Version};
 
 use super::place::Place;
 use crate::store::Sweep;
-use crate::{Engine, EngineError, now};
+use crate::{Engine, EngineError, job, now};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweptRuns {
@@ -105,7 +105,10 @@ impl Engine {
             let place = Place::of(&self.store, id);
             let _ = std::fs::remove_dir_all(&place.directory);
             match fate {
-                Fate::Remove => drop(std::fs::remove_file(&place.log)),
+                Fate::Remove => {
+                    let _ = std::fs::remove_file(&place.log);
+                    job::forget(self, id);
+                }
                 Fate::Trim | Fate::Keep => keep_summaries(&place.log),
             }
         }

@@ -28,7 +28,7 @@ use jiff::Timestamp;
 const SCHEMAS: [i64; 1] = [1];
 
 /// The events each version could write.
-const EVENTS: [i64; 2] = [1, 2];
+const EVENTS: [i64; 3] = [1, 2, 3];
 
 #[tokio::test]
 async fn a_store_of_an_earlier_version_opens_and_goes_on() {
@@ -102,7 +102,8 @@ const fn kind(event: &Event) -> usize {
     match event {
         Event::CheckpointCreated { .. } => 0,
         Event::CheckpointResolved { .. } => 1,
-        Event::Run(event) => 2 + run_kind(event),
+        Event::CheckpointMoved { .. } => 2,
+        Event::Run(event) => 3 + run_kind(event),
     }
 }
 
@@ -127,10 +128,20 @@ const fn run_kind(event: &RunEvent) -> usize {
         RunEvent::RunCancelled { .. } => 16,
         RunEvent::RunEnded { .. } => 17,
         RunEvent::RemedyChosen(_) => 18,
+        RunEvent::PhaseWorked(_) => 19,
+        RunEvent::PhaseRepeated { .. } => 20,
+        RunEvent::PhasePassed { .. } => 21,
+        RunEvent::ChangesRequested { .. } => 22,
+        RunEvent::ReviewMoved { .. } => 23,
+        RunEvent::LandingConflicted { .. } => 24,
+        RunEvent::PhaseLanded { .. } => 25,
+        RunEvent::PolicyChanged { .. } => 26,
+        RunEvent::Commented(_) => 27,
+        RunEvent::FileMarked { .. } => 28,
     }
 }
 
-const KINDS: usize = 21;
+const KINDS: usize = 32;
 
 #[test]
 fn a_store_of_a_later_version_is_refused_untouched() {

@@ -78,6 +78,7 @@ prop_compose! {
             unfinished: false,
             steps_done: 1,
             steps: 1,
+            review: None,
             step_ids: vec![format!("{name}:x")],
             warnings: BySeverity::default(),
             errors: BySeverity::default(),

@@ -25,7 +25,7 @@ pub struct Comment {
     pub from_agent: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<String>,
-    pub at: Timestamp,
+    pub written_at: Timestamp,
     /// The start of the attempt whose brief has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given: Option<u64>,
@@ -111,7 +111,7 @@ pub(in crate::run) fn comment(moved: &mut Move<'_>, new: NewComment, by: String)
         by,
         from_agent: false,
         reply_to: new.reply_to,
-        at: moved.now,
+        written_at: moved.now,
         given: None,
         delivered: false,
     };

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::super::{PhaseState, RunEvent, RunStatus, State};
+use super::super::{PhaseState, PhaseStatus, RunEvent, RunStatus, State};
 use super::{
     AgentOutcome, Comment, FileMark, JobPhase, JobState, Rework, Spent, Stage, Work, feedback_todos, kind,
     under_way,
@@ -14,7 +14,13 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
         state.under_way = Some(under_way(state, *attempt, *start));
     }
     if let RunEvent::PhaseStarted { .. } = event {
-        state.phases.push(PhaseState { attempts: vec![0], ..PhaseState::default() });
+        let status = PhaseStatus::Success;
+        state.phases.push(PhaseState { attempts: vec![0], status, ..PhaseState::default() });
+    }
+    if let RunEvent::PhaseEnded { status, .. } = event
+        && let Some(row) = state.phases.last_mut()
+    {
+        row.status = *status;
     }
     let starts = state.starts;
     let Some(job) = state.job.as_deref_mut() else { return };
@@ -108,7 +114,7 @@ impl JobState {
                 from_agent: true,
                 reply_to: Some(reply.id.clone()),
                 round: self.phase.round,
-                at: now,
+                written_at: now,
                 delivered: true,
                 ..above.clone()
             };

@@ -300,4 +300,6 @@ pub(super) use fold::fold;
 pub(super) use land::{conflicted, land, pushed};
 
 #[cfg(test)]
+mod simulator;
+#[cfg(test)]
 mod tests;
