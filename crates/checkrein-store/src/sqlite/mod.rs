@@ -36,8 +36,9 @@ use self::watch::Watcher;
 use self::writer::{StoreFile, Writer};
 use crate::file_system::FileSystem;
 use crate::{
-    CheckpointFilter, Commit, CommitError, Page, Position, RunCommit, RunFilter, StoreError,
-    StoredCheckpoint, StoredEvent, StoredRun, TokenRow, Version, checkpoint, content, event, principal, run,
+    CheckpointFilter, Commit, CommitError, KeptAnswer, KeyedRequest, KnownRequest, Page, Position, RunCommit,
+    RunFilter, StoreError, StoredCheckpoint, StoredEvent, StoredRun, TokenRow, Version, answered, checkpoint,
+    content, event, principal, run,
 };
 
 /// What Checkrein remembers. Cheap to clone; all clones share one writer.
@@ -254,6 +255,31 @@ impl Store {
 
     pub async fn revoke_token(&self, id: String, at: Timestamp) -> Result<bool, StoreError> {
         self.writer()?.run(move |connection| principal::revoke(connection, &id, at)).await
+    }
+
+    /// Begins a request that has a key, unless the key is taken: then what is there. Keys that were
+    /// taken before `old_before` are free again.
+    pub async fn begin_request(
+        &self,
+        request: KeyedRequest,
+        old_before: Timestamp,
+    ) -> Result<Option<KnownRequest>, StoreError> {
+        self.writer()?.run(move |connection| answered::begin(connection, &request, old_before)).await
+    }
+
+    /// Keeps how a request with a key was answered.
+    pub async fn finish_request(
+        &self,
+        by: String,
+        key: String,
+        answer: KeptAnswer,
+    ) -> Result<(), StoreError> {
+        self.writer()?.run(move |connection| answered::finish(connection, (&by, &key), &answer)).await
+    }
+
+    /// Forgets a request with a key that has no answer.
+    pub async fn forget_request(&self, by: String, key: String) -> Result<(), StoreError> {
+        self.writer()?.run(move |connection| answered::forget(connection, &by, &key)).await
     }
 
     /// Marks when somebody commits, here or in another process. Take it before reading: whatever is

@@ -83,6 +83,19 @@ const VERSIONS: &[&str] = &[
     CREATE INDEX checkpoints_of_owner ON checkpoints (owner, number) WHERE owner IS NOT NULL;
     ALTER TABLE runs ADD COLUMN owner TEXT;
     CREATE INDEX runs_of_owner ON runs (owner, number) WHERE owner IS NOT NULL;",
+    // 5: requests with a key, and how they were answered
+    "CREATE TABLE answered (
+        by      TEXT NOT NULL,
+        key     TEXT NOT NULL,
+        digest  BLOB NOT NULL,
+        nonce   BLOB NOT NULL,
+        at_ms   INTEGER NOT NULL,
+        status  INTEGER,
+        headers TEXT,
+        body    BLOB,
+        PRIMARY KEY (by, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX answered_by_age ON answered (at_ms);",
 ];
 
 pub(super) fn known_version() -> i64 {

@@ -9,6 +9,7 @@
     reason = "helpers of tests may fail like tests"
 )]
 
+mod answered;
 mod changes;
 mod checkpoints;
 mod content;
@@ -67,6 +68,8 @@ macro_rules! every_case {
                 content::content_is_kept_once,
                 tokens::a_token_is_found_by_its_secret_until_revoked,
                 tokens::a_secret_is_taken_once,
+                answered::a_key_stands_for_one_request_and_its_answer,
+                answered::two_that_begin_at_once_are_one,
                 changes::a_commit_of_this_handle_is_marked,
                 changes::a_commit_of_another_handle_is_marked,
                 changes::no_commit_after_the_first_look_goes_unmarked,
