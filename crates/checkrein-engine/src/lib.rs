@@ -11,6 +11,7 @@ mod held;
 mod job;
 mod policy;
 pub mod process;
+mod request;
 mod run;
 mod sight;
 mod store;
@@ -27,6 +28,7 @@ use checkrein_store::Store;
 use jiff::Timestamp;
 
 use held::Held;
+use request::Requests;
 
 pub use authority::{Act, MATRIX, allowed};
 pub use checkpoint::{CheckpointView, Judged, NewCheckpoint, VerdictRequest};
@@ -36,6 +38,7 @@ pub use error::EngineError;
 pub use event::EventsOf;
 pub use job::{NewJob, RepositoryWanted, ReviewMaterial, Reviewed};
 pub use policy::Decided;
+pub use request::{Begun, Nonce, UnderWay};
 pub use run::{
     AttemptOutput, Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch,
     output_name,
@@ -50,6 +53,7 @@ pub struct Engine {
     /// Workers' policies, resolved when first asked for; settings do not change under an engine.
     worker_policies: Mutex<HashMap<String, Arc<Policy>>>,
     held: Held,
+    requests: Requests,
 }
 
 /// Names come from outside; so many are remembered.
@@ -57,7 +61,13 @@ const WORKER_POLICIES_MAX: usize = 1024;
 
 impl Engine {
     pub fn new(store: Store, settings: Settings) -> Engine {
-        Engine { store, settings, worker_policies: Mutex::default(), held: Held::default() }
+        Engine {
+            store,
+            settings,
+            worker_policies: Mutex::default(),
+            held: Held::default(),
+            requests: Requests::default(),
+        }
     }
 
     pub fn store(&self) -> &Store {

@@ -7,7 +7,7 @@ use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::{HeaderMap, Method, header, request::Parts};
 use axum::response::{IntoResponse, Response};
 use checkrein_core::principal::Principal;
-use checkrein_engine::{Engine, EngineError};
+use checkrein_engine::{Engine, EngineError, Nonce};
 use checkrein_store::Version;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
@@ -15,6 +15,7 @@ use crate::answer::Sent;
 use crate::app::App;
 use crate::ask::Expected;
 use crate::error::{Kind, Problem};
+use crate::keyed::{self, Go};
 use crate::route::{Access, Route};
 
 /// What a handler knows of the request beside its query and body.
@@ -25,6 +26,7 @@ pub struct Call {
     by: Option<Principal>,
     path: Vec<(String, String)>,
     headers: Arc<HeaderMap>,
+    nonce: Option<Nonce>,
 }
 
 impl Call {
@@ -65,6 +67,11 @@ impl Call {
         }
     }
 
+    /// What ids of new things are made of, where the request may be sent again.
+    pub fn nonce(&self) -> Option<Nonce> {
+        self.nonce
+    }
+
     /// A part of the path, by its name in the route.
     pub fn path(&self, name: &str) -> &str {
         let found = self.path.iter().find(|(own, _)| own == name);
@@ -101,8 +108,18 @@ async fn answered(app: App, route: &Route, request: Request) -> Result<Sent, Pro
         Err(_) => return Err(Problem::new(Kind::Malformed, "the path is not UTF-8")),
     };
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    let call = Call { app, by, path, headers: Arc::new(parts.headers) };
-    (route.handler)(call, query, body).await
+    let under_way = match keyed::begin(&app, route, by.as_ref(), &parts, &body).await? {
+        Go::Unkeyed => None,
+        Go::Keyed(under_way) => Some(under_way),
+        Go::Answered(sent) => return Ok(sent),
+    };
+    let nonce = under_way.as_ref().map(|under_way| under_way.nonce);
+    let call = Call { app: app.clone(), by, path, headers: Arc::new(parts.headers), nonce };
+    let answered = (route.handler)(call, query, body).await;
+    if let Some(under_way) = under_way {
+        keyed::end(under_way, keyed::kept(&answered)).await?;
+    }
+    answered
 }
 
 async fn authenticated(app: &App, parts: &Parts) -> Result<Option<Principal>, Problem> {

@@ -7,6 +7,7 @@ mod ask;
 mod call;
 mod connection;
 pub mod error;
+mod keyed;
 mod route;
 mod routes;
 mod tail;

@@ -26,6 +26,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::authority::{Act, require};
+use crate::request::Nonce;
 use crate::sight::{owner, sight};
 use crate::{Engine, EngineError, job};
 
@@ -66,6 +67,17 @@ impl Engine {
         definition: Definition,
         rerun_of: Option<String>,
     ) -> Result<RunId, EngineError> {
+        self.create_run_once(by, definition, rerun_of, None).await
+    }
+
+    /// The same for a request that may be sent again: its run is there once.
+    pub async fn create_run_once(
+        &self,
+        by: &Principal,
+        definition: Definition,
+        rerun_of: Option<String>,
+        mut nonce: Option<Nonce>,
+    ) -> Result<RunId, EngineError> {
         require(by, Act::StartRun)?;
         let json =
             serde_json::to_value(&definition).map_err(|error| EngineError::Definition(error.to_string()))?;
@@ -81,7 +93,9 @@ impl Engine {
                 rerun_of: rerun_of.clone(),
                 by: by.name.clone(),
             };
-            let (run, applied) = Run::create(new_id(now), Arc::clone(&definition), created, now);
+            let id =
+                nonce.map_or_else(|| new_id(now, Uuid::new_v4()), |nonce| new_id(nonce.at, nonce.uuid()));
+            let (run, applied) = Run::create(id, Arc::clone(&definition), created, now);
             let row = RunRow {
                 id: run.id.clone(),
                 workflow: definition.plan.workflow.clone(),
@@ -102,8 +116,14 @@ impl Engine {
             };
             match self.store.commit_run(commit).await {
                 Ok(()) => return Ok(run.id),
-                // Somebody made the same id in the same second.
-                Err(CommitError::Conflict) => {}
+                Err(CommitError::Conflict) => {
+                    let there = self.store.run(run.id.as_str()).await?;
+                    let ours = there.is_some_and(|there| there.run.definition == content.digest);
+                    if nonce.take().is_some() && ours {
+                        return Ok(run.id);
+                    }
+                    // Somebody made the same id in the same second.
+                }
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }
@@ -111,9 +131,19 @@ impl Engine {
 
     /// The same work again, under a new id (W18).
     pub async fn rerun(&self, by: &Principal, id: &str) -> Result<RunId, EngineError> {
+        self.rerun_once(by, id, None).await
+    }
+
+    /// The same for a request that may be sent again.
+    pub async fn rerun_once(
+        &self,
+        by: &Principal,
+        id: &str,
+        nonce: Option<Nonce>,
+    ) -> Result<RunId, EngineError> {
         let view = self.load_run(&self.seen_run(by, id).await?).await?;
         let definition = Definition::clone(&view.run.definition);
-        let again = self.create_run(by, definition, Some(view.row.id.to_string())).await?;
+        let again = self.create_run_once(by, definition, Some(view.row.id.to_string()), nonce).await?;
         if view.run.job().is_some() {
             job::hand_on(self, &view.row.id, &again)?;
         }
@@ -227,9 +257,9 @@ impl Engine {
 }
 
 /// When it was made, and a word that no other run of that second has: short enough to type.
-fn new_id(now: Timestamp) -> RunId {
+fn new_id(now: Timestamp, random: Uuid) -> RunId {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let random = Uuid::new_v4().as_u128();
+    let random = random.as_u128();
     let word: String = (0..5)
         .filter_map(|place| {
             let index = usize::try_from((random >> (place * 5)) & 31).ok()?;

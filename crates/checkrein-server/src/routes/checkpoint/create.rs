@@ -15,7 +15,10 @@ pub fn route() -> Route {
 }
 
 async fn create(call: Call, Json(asked): Json<CheckpointRequest>) -> Result<Created<Checkpoint>, Problem> {
-    let new = NewCheckpoint::try_from(asked).map_err(|bad| Problem::new(Kind::Invalid, bad.to_string()))?;
+    let mut new =
+        NewCheckpoint::try_from(asked).map_err(|bad| Problem::new(Kind::Invalid, bad.to_string()))?;
+    // A request that is sent again asks about the same checkpoint.
+    new.id = new.id.or_else(|| Some(call.nonce()?.uuid().to_string()));
     let checkpoint = call.engine().create_checkpoint(call.by()?, new).await?;
     let path = super::path(checkpoint.id.as_str());
     Ok(Created::new(Checkpoint::from(&checkpoint)).location(path))

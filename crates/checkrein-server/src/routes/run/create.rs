@@ -105,7 +105,7 @@ async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<NewRun
     let Defined { definition, odd } = engine.define_run(&chain, &request, &directory)?;
     warnings.extend(odd);
     let by = call.by()?;
-    let id = engine.create_run(by, definition, None).await?;
+    let id = engine.create_run_once(by, definition, None, call.nonce()).await?;
     let view = engine.run(by, id.as_str()).await?;
     let run = Run::of(&view, engine.now());
     Ok(Created::new(NewRun { run, warnings }).at(view.run.state.version).location(super::path(id.as_str())))

@@ -16,7 +16,7 @@ pub fn route() -> Route {
 
 async fn rerun(call: Call, _: Nothing) -> Result<Created<Run>, Problem> {
     let by = call.by()?;
-    let id = call.engine().rerun(by, call.path("id")).await?;
+    let id = call.engine().rerun_once(by, call.path("id"), call.nonce()).await?;
     let view = call.engine().run(by, id.as_str()).await?;
     Ok(super::reply(&call, &view).location(super::path(id.as_str())))
 }
