@@ -50,6 +50,11 @@ pub static MATRIX: &[(Act, Role)] = &[
     (Act::ManageStore, Role::Admin),
 ];
 
+/// The least role that may do an act.
+pub fn least(act: Act) -> Role {
+    MATRIX.iter().find(|(known, _)| *known == act).map_or(Role::Admin, |(_, least)| *least)
+}
+
 pub fn allowed(role: Role, act: Act) -> bool {
     MATRIX.iter().any(|(known, least)| *known == act && role >= *least)
 }

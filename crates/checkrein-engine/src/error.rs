@@ -10,7 +10,7 @@ use checkrein_core::run::RunId;
 use checkrein_forge::ForgeError;
 use checkrein_store::{StoreError, TransferError, Version};
 
-use crate::Act;
+use crate::authority::{Act, least};
 use crate::process::ProcessError;
 
 #[derive(Debug, thiserror::Error)]
@@ -85,8 +85,4 @@ pub enum EngineError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Transfer(#[from] TransferError),
-}
-
-fn least(act: Act) -> Role {
-    crate::MATRIX.iter().find(|(known, _)| *known == act).map_or(Role::Admin, |(_, least)| *least)
 }

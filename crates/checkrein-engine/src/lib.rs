@@ -13,6 +13,7 @@ mod policy;
 pub mod process;
 mod request;
 mod run;
+mod secret;
 mod sight;
 mod store;
 mod token;
@@ -29,8 +30,9 @@ use jiff::Timestamp;
 
 use held::Held;
 use request::Requests;
+use secret::Secrets;
 
-pub use authority::{Act, MATRIX, allowed};
+pub use authority::{Act, MATRIX, allowed, least};
 pub use checkpoint::{CheckpointView, Judged, NewCheckpoint, VerdictRequest};
 pub use definition::{Defined, DefinitionError, RunRequest, define};
 pub use doctor::{Finding, State, examine};
@@ -54,6 +56,7 @@ pub struct Engine {
     worker_policies: Mutex<HashMap<String, Arc<Policy>>>,
     held: Held,
     requests: Requests,
+    secrets: Secrets,
 }
 
 /// Names come from outside; so many are remembered.
@@ -63,10 +66,11 @@ impl Engine {
     pub fn new(store: Store, settings: Settings) -> Engine {
         Engine {
             store,
-            settings,
             worker_policies: Mutex::default(),
             held: Held::default(),
             requests: Requests::default(),
+            secrets: Secrets::of(&settings),
+            settings,
         }
     }
 

@@ -12,6 +12,12 @@ use crate::run::SweptRuns;
 use crate::{Engine, EngineError, now};
 
 impl Engine {
+    /// How many checkpoints wait for a person.
+    pub async fn count_pending(&self, by: &Principal) -> Result<u64, EngineError> {
+        require(by, Act::Read)?;
+        Ok(self.store.count_pending().await?)
+    }
+
     /// Whether the store answers.
     pub async fn check_readiness(&self) -> Result<(), EngineError> {
         self.store.checkpoints(&CheckpointFilter::default(), i64::MAX, 1).await?;

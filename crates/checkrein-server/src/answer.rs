@@ -55,6 +55,7 @@ pub struct Reply<T, const STATUS: u16 = 200> {
     body: T,
     version: Option<u64>,
     location: Option<String>,
+    headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// Something was made.
@@ -64,12 +65,17 @@ pub type Accepted<T> = Reply<T, 202>;
 
 impl<T, const STATUS: u16> Reply<T, STATUS> {
     pub fn new(body: T) -> Reply<T, STATUS> {
-        Reply { body, version: None, location: None }
+        Reply { body, version: None, location: None, headers: Vec::new() }
     }
 
     /// The version `If-Match` can name.
     pub fn at(self, version: u64) -> Reply<T, STATUS> {
         Reply { version: Some(version), ..self }
+    }
+
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Reply<T, STATUS> {
+        self.headers.push((name, value));
+        self
     }
 
     pub fn location(self, path: String) -> Reply<T, STATUS> {
@@ -92,7 +98,7 @@ impl<T: Serialize + JsonSchema + Send, const STATUS: u16> Answer for Reply<T, ST
         let bytes = serde_json::to_vec(&self.body).map_err(|error| {
             Problem::new(Kind::Internal, format!("the answer cannot be written as JSON: {error}"))
         })?;
-        let mut headers = Vec::new();
+        let mut headers = self.headers;
         if let Some(version) = self.version {
             headers.push((header::ETAG, value(&etag(version))?));
         }

@@ -1,22 +1,27 @@
 //! One call: who asks, from which request, until there is an answer.
 
+use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, RawPathParams, Request};
 use axum::http::{HeaderMap, Method, header, request::Parts};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use checkrein_core::principal::Principal;
 use checkrein_engine::{Engine, EngineError, Nonce};
 use checkrein_store::Version;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use crate::answer::Sent;
+use crate::answer::{Content, Sent};
 use crate::app::App;
 use crate::ask::Expected;
+use crate::connection::Peer;
+use crate::door::{Credentials, same_site};
 use crate::error::{Kind, Problem};
 use crate::keyed::{self, Go};
-use crate::route::{Access, Route};
+use crate::route::{Access, Route, Secrets};
+use crate::session::Session;
 
 /// What a handler knows of the request beside its query and body.
 #[derive(Clone)]
@@ -27,6 +32,7 @@ pub struct Call {
     path: Vec<(String, String)>,
     headers: Arc<HeaderMap>,
     nonce: Option<Nonce>,
+    peer: Option<IpAddr>,
 }
 
 impl Call {
@@ -67,6 +73,17 @@ impl Call {
         }
     }
 
+    /// The address the request comes from.
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.peer
+    }
+
+    /// The session it comes with, where no token does.
+    pub fn session(&self) -> Option<Session> {
+        let bearer = self.headers.contains_key(header::AUTHORIZATION);
+        if bearer { None } else { Session::of(&self.headers) }
+    }
+
     /// What ids of new things are made of, where the request may be sent again.
     pub fn nonce(&self) -> Option<Nonce> {
         self.nonce
@@ -90,48 +107,77 @@ fn unknown() -> Problem {
 
 /// From a request to its answer.
 pub async fn answer(app: App, route: Arc<Route>, request: Request) -> Response {
-    match answered(app, &route, request).await {
+    match answered(&app, &route, request).await {
         Ok(sent) => sent.into_response(),
-        Err(problem) => problem.into_response(),
+        Err(problem) => masked(&app, problem.sent()).into_response(),
     }
 }
 
-async fn answered(app: App, route: &Route, request: Request) -> Result<Sent, Problem> {
+async fn answered(app: &App, route: &Route, request: Request) -> Result<Sent, Problem> {
     let (mut parts, body) = request.into_parts();
-    let by = authenticated(&app, &parts).await?;
+    let peer = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
+    let by = authenticated(app, route, &parts, peer).await?;
+    if let Some(by) = &by {
+        app.count(by)?;
+    }
     if !route.access.allows(by.as_ref().map(|by| by.role)) {
         return Err(refused(route.access, by.as_ref()));
     }
-    let body = read(&app, route, &parts, body).await?;
+    let body = read(app, route, &parts, body).await?;
     let path = match RawPathParams::from_request_parts(&mut parts, &()).await {
         Ok(path) => path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         Err(_) => return Err(Problem::new(Kind::Malformed, "the path is not UTF-8")),
     };
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    let under_way = match keyed::begin(&app, route, by.as_ref(), &parts, &body).await? {
+    let under_way = match keyed::begin(app, route, by.as_ref(), &parts, &body).await? {
         Go::Unkeyed => None,
         Go::Keyed(under_way) => Some(under_way),
         Go::Answered(sent) => return Ok(sent),
     };
     let nonce = under_way.as_ref().map(|under_way| under_way.nonce);
-    let call = Call { app: app.clone(), by, path, headers: Arc::new(parts.headers), nonce };
-    let answered = (route.handler)(call, query, body).await;
+    let call = Call { app: app.clone(), by, path, headers: Arc::new(parts.headers), nonce, peer };
+    let answered = (route.handler)(call, query, body).await.map(|sent| match route.secrets {
+        Secrets::Masked => masked(app, sent),
+        Secrets::Shown => sent,
+    });
     if let Some(under_way) = under_way {
         keyed::end(under_way, keyed::kept(&answered)).await?;
     }
     answered
 }
 
-async fn authenticated(app: &App, parts: &Parts) -> Result<Option<Principal>, Problem> {
-    let Some(said) = parts.headers.get(header::AUTHORIZATION) else { return Ok(None) };
-    let secret = said.to_str().ok().and_then(|said| {
-        let (scheme, secret) = said.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then_some(secret)
-    });
-    match secret {
-        Some(secret) => Ok(Some(app.engine().authenticate(secret).await?)),
-        None => Err(Problem::new(Kind::Unauthenticated, "`Authorization` is not `Bearer TOKEN`")),
+/// An answer without what is secret here. Streams mask each piece themselves.
+fn masked(app: &App, mut sent: Sent) -> Sent {
+    if let Content::Whole { bytes, .. } = &mut sent.content
+        && let Cow::Owned(clean) = app.redacted(bytes)
+    {
+        *bytes = clean;
     }
+    sent
+}
+
+/// Who asks: by a token, or by the cookie of a session. A route that is open asks nobody.
+async fn authenticated(
+    app: &App,
+    route: &Route,
+    parts: &Parts,
+    peer: Option<IpAddr>,
+) -> Result<Option<Principal>, Problem> {
+    if route.access == Access::Open {
+        return same_site(parts, Credentials::None).map(|()| None);
+    }
+    if let Some(said) = parts.headers.get(header::AUTHORIZATION) {
+        let secret = said.to_str().ok().and_then(|said| {
+            let (scheme, secret) = said.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(secret)
+        });
+        let malformed = || Problem::new(Kind::Unauthenticated, "`Authorization` is not `Bearer TOKEN`");
+        same_site(parts, Credentials::Bearer)?;
+        return app.authenticate(secret.ok_or_else(malformed)?, peer).await.map(Some);
+    }
+    let Some(session) = Session::of(&parts.headers) else { return Ok(None) };
+    same_site(parts, Credentials::Cookie)?;
+    app.authenticate(&session.secret, peer).await.map(Some)
 }
 
 fn refused(access: Access, by: Option<&Principal>) -> Problem {

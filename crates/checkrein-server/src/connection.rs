@@ -52,10 +52,11 @@ pub async fn accept(listener: TcpListener, router: Router, app: &App, stop: &mut
             .max_headers(100)
             .serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
+        let counted = app.metrics().connection();
         tokio::spawn(async move {
             // A client that breaks off is nobody's error.
             let _ = connection.await;
-            drop(place);
+            drop((place, counted));
         });
     }
     drop(listener);

@@ -10,6 +10,8 @@ use checkrein_store::{StoreError, TransferError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::answer::{Content, Sent};
+
 /// The kinds of refusal. Each is a stable URI, a status and a title; a new one is a new row in [`KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -168,19 +170,25 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self.json()).unwrap_or_default();
-        let mut response = (self.kind.status(), body).into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+impl Problem {
+    pub fn sent(&self) -> Sent {
+        let bytes = serde_json::to_vec(&self.json()).unwrap_or_default();
+        let content = Content::Whole { media_type: "application/problem+json".to_owned(), bytes };
+        let mut headers = Vec::new();
         if self.kind == Kind::Unauthenticated {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"checkrein\""));
+            let how = HeaderValue::from_static("Bearer realm=\"checkrein\"");
+            headers.push((header::WWW_AUTHENTICATE, how));
         }
         if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, seconds.into());
+            headers.push((header::RETRY_AFTER, seconds.into()));
         }
-        response
+        Sent { status: self.kind.status(), headers, content }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        self.sent().into_response()
     }
 }
 

@@ -35,9 +35,13 @@ pub async fn begin<'a>(
     body: &Bytes,
 ) -> Result<Go<'a>, Problem> {
     let (Some(key), Some(by)) = (parts.headers.get(IDEMPOTENCY_KEY), by) else { return Ok(Go::Unkeyed) };
-    if route.keyed == Keyed::No {
-        return Err(Problem::new(Kind::Malformed, "this takes no `Idempotency-Key`")
-            .hint("its answer is not kept; leave the key out"));
+    match route.keyed {
+        Keyed::Yes => {}
+        Keyed::Needless => return Ok(Go::Unkeyed),
+        Keyed::Never => {
+            return Err(Problem::new(Kind::Malformed, "this takes no `Idempotency-Key`")
+                .hint("its answer is not kept; leave the key out"));
+        }
     }
     let sound = |key: &&str| !key.is_empty() && key.len() <= KEY_CHARS_MAX;
     let key = key.to_str().ok().map(str::trim).filter(sound).ok_or_else(|| {

@@ -46,8 +46,18 @@ impl Access {
 pub enum Keyed {
     /// Its first answer is kept and given again.
     Yes,
-    /// Its answer is not kept: it has a secret, or the request changes nothing.
-    No,
+    /// A key is nothing to it: it changes nothing.
+    Needless,
+    /// Its answer has a secret and is not kept, so a key would promise what is not done.
+    Never,
+}
+
+/// Whether what is secret here may be in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrets {
+    Masked,
+    /// The one answer that is a secret.
+    Shown,
 }
 
 /// Descriptions that can be looked into, without references to others.
@@ -71,6 +81,9 @@ pub struct Route {
     /// What it may refuse, beside what any route may.
     pub refuses: &'static [Kind],
     pub expected: Expected,
+    /// Headers it reads, beside what any route reads: name and meaning.
+    pub headers: &'static [(&'static str, &'static str)],
+    pub secrets: Secrets,
     pub parameters: fn(&mut SchemaGenerator) -> Vec<Parameter>,
     pub body: fn(&mut SchemaGenerator) -> Option<Value>,
     pub answers: fn(&mut SchemaGenerator) -> Vec<(u16, Value)>,
@@ -107,6 +120,7 @@ impl Route {
         W: Future<Output = Result<A, Problem>> + Send + 'static,
     {
         let handler = move |call, _: crate::ask::Nothing, _: crate::ask::Nothing| handler(call);
+        // Doing it again does nothing again.
         Route::new(Method::DELETE, path, handler)
     }
 
@@ -135,9 +149,11 @@ impl Route {
             id: "",
             about: "",
             access: Access::Known,
-            keyed: Keyed::No,
+            keyed: Keyed::Needless,
             refuses: &[],
             expected: B::EXPECTED,
+            headers: &[],
+            secrets: Secrets::Masked,
             parameters: Q::parameters,
             body: B::schema,
             answers: A::described,
@@ -161,7 +177,16 @@ impl Route {
         Route { refuses, ..self }
     }
 
-    pub fn unkeyed(self) -> Route {
-        Route { keyed: Keyed::No, ..self }
+    pub fn reads(self, headers: &'static [(&'static str, &'static str)]) -> Route {
+        Route { headers, ..self }
+    }
+
+    pub fn shows_secret(self) -> Route {
+        Route { secrets: Secrets::Shown, keyed: Keyed::Never, ..self }
+    }
+
+    /// A POST that changes nothing.
+    pub fn changes_nothing(self) -> Route {
+        Route { keyed: Keyed::Needless, ..self }
     }
 }

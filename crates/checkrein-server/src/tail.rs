@@ -12,6 +12,7 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
 
 use crate::app::App;
+use crate::metrics::Counted;
 use crate::wire::event::Event;
 
 /// Sends every event after it is committed, in the order of positions.
@@ -91,6 +92,7 @@ pub struct Listener {
     waiting: VecDeque<StoredEvent>,
     caught_up: bool,
     greeted: bool,
+    _counted: Counted,
 }
 
 impl Listener {
@@ -98,7 +100,17 @@ impl Listener {
         // INVARIANT: listens before it reads, so nothing falls between.
         let heard = app.tail().0.subscribe();
         let waiting = VecDeque::new();
-        Listener { app: app.clone(), by, of, last: after, heard, waiting, caught_up: false, greeted: false }
+        Listener {
+            app: app.clone(),
+            by,
+            of,
+            last: after,
+            heard,
+            waiting,
+            caught_up: false,
+            greeted: false,
+            _counted: app.metrics().listener(),
+        }
     }
 
     /// As server-sent events, until the server ends or nobody reads.
@@ -156,6 +168,7 @@ impl Listener {
 
     fn written(&self, event: &StoredEvent) -> String {
         let data = serde_json::to_string(&Event::from(event)).unwrap_or_default();
-        format!("id: {}\ndata: {}\n\n", event.position.0, self.app.redacted(&data))
+        let data = self.app.redacted(data.as_bytes());
+        format!("id: {}\ndata: {}\n\n", event.position.0, String::from_utf8_lossy(&data))
     }
 }

@@ -176,6 +176,14 @@ pub(crate) fn list(
     Ok(Page::of(items, limit, |item| item.number))
 }
 
+/// How many are pending.
+pub(crate) fn count_pending(connection: &Connection) -> Result<u64, StoreError> {
+    let count = connection
+        .prepare_cached("SELECT count(*) FROM checkpoints WHERE status = 'pending'")?
+        .query_row([], |row| row.get::<_, i64>(0))?;
+    Ok(count.cast_unsigned())
+}
+
 pub(crate) fn clear(connection: &Connection) -> Result<(), StoreError> {
     connection.execute_batch(
         "DELETE FROM events WHERE stream IN (SELECT id FROM checkpoints);

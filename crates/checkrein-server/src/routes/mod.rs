@@ -5,6 +5,7 @@ mod event;
 mod frame;
 mod policy;
 mod run;
+mod session;
 mod system;
 mod token;
 mod verdict;
@@ -14,10 +15,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::Method;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, on};
 
 use crate::app::App;
 use crate::call;
+use crate::door;
 use crate::error::{Kind, Problem};
 use crate::route::Route;
 
@@ -50,8 +53,13 @@ pub fn all() -> Vec<Route> {
         token::create::route(),
         token::list::route(),
         token::revoke::route(),
+        session::begin::route(),
+        session::show::route(),
+        session::end::route(),
         system::health::route(),
         system::ready::route(),
+        system::metrics::route(),
+        system::openapi::route(),
     ]
 }
 
@@ -77,4 +85,5 @@ pub fn router(app: &App) -> Router {
             let (method, path) = (request.method(), request.uri().path());
             Problem::new(Kind::MethodNotAllowed, format!("`{path}` does not take {method}"))
         })
+        .layer(from_fn_with_state(app.clone(), door::pass))
 }

@@ -192,7 +192,7 @@ impl Run {
                 definition: definition.clone(),
                 phase: state.phase.clone(),
                 comments: state.comments.clone(),
-                spent: state.spent.clone(),
+                spent: state.spent,
             }),
         }
     }

@@ -186,6 +186,11 @@ impl Store {
         self.read(|connection| checkpoint::list(connection, filter, after, limit))
     }
 
+    /// How many checkpoints wait for a person.
+    pub async fn count_pending(&self) -> Result<u64, StoreError> {
+        self.read(checkpoint::count_pending)
+    }
+
     pub async fn content(&self, digest: &Digest) -> Result<Option<Content>, StoreError> {
         self.read(|connection| content::get(connection, digest))
     }

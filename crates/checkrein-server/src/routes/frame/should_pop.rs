@@ -12,7 +12,7 @@ pub fn route() -> Route {
     Route::post("/v1/frames/should-pop", should_pop)
         .about("shouldPop", "Whether the current frame should be popped")
         .to(Act::Read)
-        .unkeyed()
+        .changes_nothing()
 }
 
 async fn should_pop(call: Call, Json(request): Json<PopRequest>) -> Result<Reply<Evaluation>, Problem> {

@@ -12,7 +12,7 @@ pub fn route() -> Route {
     Route::post("/v1/frames/should-push", should_push)
         .about("shouldPush", "Whether a child frame should be pushed")
         .to(Act::Read)
-        .unkeyed()
+        .changes_nothing()
 }
 
 async fn should_push(call: Call, Json(request): Json<PushRequest>) -> Result<Reply<Evaluation>, Problem> {

@@ -19,7 +19,7 @@ pub fn route() -> Route {
     Route::post("/v1/policies/classify", classify)
         .about("classify", "Which severity and category texts have, and by which word")
         .to(Act::Read)
-        .unkeyed()
+        .changes_nothing()
 }
 
 async fn classify(call: Call, Json(Texts { texts }): Json<Texts>) -> Result<Reply<Vec<Classified>>, Problem> {

@@ -17,7 +17,7 @@ pub fn route() -> Route {
             "Decide a situation; reads nothing but the request. Only `scope` and `boundary.kind` are required",
         )
         .to(Act::Read)
-        .unkeyed()
+        .changes_nothing()
 }
 
 /// The request as it came, since its mistakes are told by place.

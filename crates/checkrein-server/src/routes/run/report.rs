@@ -1,3 +1,4 @@
+use axum::http::{HeaderValue, header};
 use checkrein_core::report::{Format, ReportJson, Style};
 use checkrein_engine::Act;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -81,7 +82,14 @@ impl Answer for Reported {
     }
 
     fn sent(self) -> Result<Sent, Problem> {
-        Ok(self.0.sent_as())
+        let page = self.0.media_type == ReportKind::Html.media_type();
+        let mut sent = self.0.sent_as();
+        if page {
+            // It says itself what it may load; what it may not is to act for whoever looks at it.
+            let policy = HeaderValue::from_static("sandbox allow-scripts; frame-ancestors 'none'");
+            sent.headers.push((header::CONTENT_SECURITY_POLICY, policy));
+        }
+        Ok(sent)
     }
 }
 

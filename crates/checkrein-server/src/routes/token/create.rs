@@ -25,7 +25,7 @@ pub fn route() -> Route {
     Route::post("/v1/tokens", create)
         .about("createToken", "Make a token; its secret is shown once, so the answer is not kept for a key")
         .to(Act::ManageTokens)
-        .unkeyed()
+        .shows_secret()
 }
 
 async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<NewToken>, Problem> {
