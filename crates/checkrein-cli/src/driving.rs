@@ -15,6 +15,7 @@ use crate::output::{Output, harmless, one_line};
 use crate::progress::Progress;
 use crate::prompt::{Chosen, choose};
 use crate::remedies;
+use crate::review;
 use crate::session::{Session, inside_attempt};
 
 /// How a run is driven here.
@@ -116,6 +117,11 @@ impl Driving {
         if !interactive {
             return Ok(false);
         }
+        if hold.kind == HoldKind::Review {
+            let who = session.judge_async().await?;
+            let question = one_line(&hold.question());
+            return review::ask(&session.engine, &who, checkpoint, &question, stop).await;
+        }
         let who = session.principal_async().await?;
         let view = session.engine.checkpoint(&who, checkpoint).await?;
         let asked: Value = view
@@ -144,12 +150,21 @@ impl Driving {
     }
 
     fn held(&self, view: &RunView, checkpoint: &str, session: &Session) -> Result<Output, CliError> {
-        let (id, question) = (&view.run.id, view.run.state.hold.as_ref().map(|hold| hold.question()));
-        note(format_args!(
-            "run {id} waits for a person: {}\n  `checkrein checkpoint show {checkpoint}` shows what it is about\n  \
-             `checkrein approve {checkpoint}` and `checkrein resume {id}` go on, `checkrein reject {checkpoint} -m WHY` stops it",
-            one_line(&question.unwrap_or_default()),
-        ));
+        let (id, hold) = (&view.run.id, view.run.state.hold.as_ref());
+        let question = one_line(&hold.map(|hold| hold.question()).unwrap_or_default());
+        let how = match hold.map(|hold| hold.kind) {
+            Some(HoldKind::Review) => format!(
+                "`checkrein review {checkpoint}` shows it, and takes comments and your verdict\n  \
+                 `checkrein approve {checkpoint}`, `checkrein request-changes {checkpoint} -m WHAT` or \
+                 `checkrein reject {checkpoint} -m WHY` answers, then `checkrein resume {id}` goes on"
+            ),
+            _ => format!(
+                "`checkrein checkpoint show {checkpoint}` shows what it is about\n  \
+                 `checkrein approve {checkpoint}` and `checkrein resume {id}` go on, \
+                 `checkrein reject {checkpoint} -m WHY` stops it"
+            ),
+        };
+        note(format_args!("run {id} waits for a person: {question}\n  {how}"));
         // Whoever left the question does not want to leave a pager as well.
         Ok(self.report(view, session)?.at_once().exit(Exit::Held))
     }
@@ -196,7 +211,7 @@ pub fn exit(run: &Run, history: &[(u64, jiff::Timestamp, RunEvent)]) -> Exit {
         RunStatus::Failed if run.state.stopped.as_ref().is_some_and(|stopped| stopped.rule.is_some()) => {
             Exit::Stopped
         }
-        RunStatus::Paused
+        RunStatus::Paused | RunStatus::Cancelled
             if history
                 .iter()
                 .rev()

@@ -185,6 +185,7 @@ impl From<EngineError> for CliError {
             EngineError::NoAgent => Some(
                 "name one with `--agent 'claude -p'`, or as `agent:` in checkrein.yaml; a script will do: `--agent cmd:./agent.sh`",
             ),
+            EngineError::NotAReview(_) => Some("`checkrein checkpoint show ID` shows any checkpoint"),
             EngineError::MarkedFiles { .. } => Some("`--confirm` approves all the same"),
             EngineError::UncommittedExpert { .. } => {
                 Some("commit it, or move it to the experts in your own settings")

@@ -9,10 +9,12 @@ mod pager;
 mod progress;
 mod prompt;
 mod remedies;
+mod review;
 mod session;
 mod settings;
 mod workflow;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,12 +22,8 @@ use checkrein_engine::process;
 
 /// Does what the arguments say.
 pub fn run() -> ExitCode {
-    // An engine starts its supervisor this way; it is no command for people and has to start fast.
-    let mut arguments = std::env::args_os().skip(1);
-    if let (Some(first), Some(lock)) = (arguments.next(), arguments.next())
-        && first == process::SUPERVISE
-    {
-        return process::supervise(Path::new(&lock));
+    if let Some(exit) = as_a_process(std::env::args_os().skip(1)) {
+        return exit;
     }
     let command = match commands::parse() {
         Ok(command) => command,
@@ -34,6 +32,17 @@ pub fn run() -> ExitCode {
     match command.run() {
         Ok(output) => output.print(),
         Err(error) => error.report(),
+    }
+}
+
+/// An engine starts its supervisor and its sandboxes this way; they are no commands for people and have to
+/// start fast.
+fn as_a_process(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    match arguments.next()?.to_str()? {
+        process::SUPERVISE => Some(process::supervise(Path::new(&arguments.next()?))),
+        process::SANDBOX => Some(process::sandbox(arguments)),
+        process::SANDBOXED => Some(process::sandboxed(arguments)),
+        _ => None,
     }
 }
 

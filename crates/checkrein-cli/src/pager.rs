@@ -25,6 +25,8 @@ pub fn show(text: &str) -> bool {
         Ok(started) => started,
         Err(_) => return false,
     };
+    let plain = anstream::AutoStream::choice(&stdout) == anstream::ColorChoice::Never;
+    let text = if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
     if let Some(mut pipe) = started.stdin.take() {
         // Whoever leaves early has had enough.
         let _ = pipe.write_all(text.as_bytes());

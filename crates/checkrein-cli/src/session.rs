@@ -137,8 +137,13 @@ impl Session {
     /// Whoever gives a verdict. A person at a terminal may; a program needs a reviewer's token; what
     /// runs inside an agent's attempt never may, whatever it holds.
     pub fn judge(&self) -> Result<Principal, CliError> {
+        self.wait(self.judge_async())
+    }
+
+    /// The same where something is waited for already.
+    pub async fn judge_async(&self) -> Result<Principal, CliError> {
         outside_attempt("a verdict cannot be given")?;
-        if let Some(principal) = self.wait(self.by_token())? {
+        if let Some(principal) = self.by_token().await? {
             return Ok(principal);
         }
         if std::io::stdin().is_terminal() {

@@ -27,3 +27,4 @@ pub mod config;
 pub mod document;
 pub mod duration;
 pub mod shown;
+pub mod word_diff;

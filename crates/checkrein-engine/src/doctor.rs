@@ -8,6 +8,8 @@ use checkrein_store::{FileSystem, Store, StoreError};
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::Access;
 
+use crate::process::{Landlock, ProcessError, Protection, sandbox_available, this_program};
+
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -80,6 +82,7 @@ pub async fn examine(path: &Path) -> Vec<Finding> {
         inside(&store, &mut findings).await;
     }
     findings.push(git());
+    findings.push(sandbox(sandbox_available(&this_program())));
     findings
 }
 
@@ -216,6 +219,30 @@ fn git() -> Finding {
     }
 }
 
+/// How well an agent that is hostile could be kept from answering for a person.
+fn sandbox(available: Result<Protection, ProcessError>) -> Finding {
+    let check = "sandbox";
+    match available {
+        Err(error) => {
+            Finding::new(check, State::Info, error.to_string()).remedy("docs/sandbox.md says what it needs")
+        }
+        Ok(protection) => {
+            let found = Finding::new(check, State::Good, protection.to_string());
+            match protection.landlock {
+                Landlock::Scoped { .. } => found,
+                // Mounts do without it; sockets that have no file are out of their reach.
+                Landlock::Absent | Landlock::TooOld | Landlock::Files { .. } => Finding {
+                    state: State::Info,
+                    ..found
+                }
+                .remedy(
+                    "abstract sockets of other programs stay reachable; Linux 6.12 with Landlock closes them",
+                ),
+            }
+        }
+    }
+}
+
 fn nearest_directory(path: &Path) -> &Path {
     let here = Path::new(".");
     let mut above = path.ancestors().skip(1).map(|at| if at.as_os_str().is_empty() { here } else { at });
@@ -225,6 +252,7 @@ fn nearest_directory(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::Namespaces;
 
     #[test]
     fn a_file_system_that_may_be_shared_is_worth_a_warning() {
@@ -238,6 +266,23 @@ mod tests {
             (None, State::Info),
         ] {
             assert_eq!(file_system(found).state, state, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_sandbox_is_as_good_as_its_walls() {
+        let with = |landlock| Ok(Protection { namespaces: Namespaces::User, landlock });
+        for (available, state, words) in [
+            (with(Landlock::Scoped { abi: 7 }), State::Good, "in a user namespace, Landlock ABI 7"),
+            (with(Landlock::Files { abi: 4 }), State::Info, "in a user namespace, Landlock ABI 4"),
+            (with(Landlock::TooOld), State::Info, "Landlock too old to be used"),
+            (with(Landlock::Absent), State::Info, "no Landlock"),
+            (Err(ProcessError::NoSandbox { reason: "why".to_owned() }), State::Info, "no sandbox here: why"),
+        ] {
+            let finding = sandbox(available);
+            assert_eq!(finding.state, state, "{finding:?}");
+            assert!(finding.found.contains(words), "{finding:?}");
+            assert_eq!(finding.remedy.is_empty(), state == State::Good, "{finding:?}");
         }
     }
 

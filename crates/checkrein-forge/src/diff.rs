@@ -87,10 +87,17 @@ impl Default for DiffLimits {
 }
 
 impl Bare {
-    pub fn diff(&self, old: &Oid, new: &Oid, limits: &DiffLimits) -> Result<Diff, ForgeError> {
+    /// Which files differ, and by how many lines; no lines.
+    pub fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<FileDiff>, ForgeError> {
+        if old == new {
+            return Ok(Vec::new());
+        }
         let call = self.call(["diff-tree", "-r", "-z", "-M", "--raw", "--numstat"]);
-        let listed = call.args(PLAIN).args([old.as_str(), new.as_str(), "--"]).run()?;
-        let mut files = read::files(&listed)?;
+        read::files(&call.args(PLAIN).args([old.as_str(), new.as_str(), "--"]).run()?)
+    }
+
+    pub fn diff(&self, old: &Oid, new: &Oid, limits: &DiffLimits) -> Result<Diff, ForgeError> {
+        let mut files = self.changed_files(old, new)?;
         let call = self.call(["diff-tree", "-r", "-M", "-p", "-U3"]).args(PLAIN);
         let call = call.args([old.as_str(), new.as_str(), "--"]).output_bytes(limits.total_bytes);
         let place = call.place();

@@ -134,6 +134,9 @@ const OVERRIDES: &[(&str, &str)] = &[
     ("core.bigFileThreshold", "16m"),
     // What was acknowledged is on disk, loose objects and references too.
     ("core.fsync", "all"),
+    // Whoever holds a lock is done with it soon: a person who pushes, a call of an engine that died.
+    ("core.filesRefLockTimeout", "5000"),
+    ("core.packedRefsTimeout", "5000"),
     ("credential.helper", ""),
     ("commit.gpgSign", "false"),
     ("gpg.program", "/bin/false"),

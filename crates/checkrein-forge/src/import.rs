@@ -68,6 +68,11 @@ impl Stream<'_> {
         Ok(Mark(self.marks))
     }
 
+    /// Names a further parent of the commit.
+    pub fn joins(&mut self, commit: &Oid) -> Result<(), Fed> {
+        Ok(writeln!(self.sink, "merge {commit}")?)
+    }
+
     /// Starts from nothing instead of from the parent's files.
     pub fn clear(&mut self) -> Result<(), Fed> {
         Ok(writeln!(self.sink, "deleteall")?)

@@ -51,6 +51,12 @@ impl Bare {
         Ok(commits)
     }
 
+    /// The first commit of a history.
+    pub fn root(&self, head: &Oid) -> Result<Oid, ForgeError> {
+        let output = self.call(["rev-list", "--max-parents=0", "--first-parent", head.as_str()]).run()?;
+        Oid::from_bytes(output.split(|b| *b == b'\n').next().unwrap_or_default())
+    }
+
     /// The newest commit two others have in common.
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>, ForgeError> {
         let call = self.call(["merge-base", one.as_str(), other.as_str()]);

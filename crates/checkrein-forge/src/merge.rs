@@ -71,6 +71,14 @@ impl Bare {
         self.advance(request.into, request.onto, &made).map(Merged::Done)
     }
 
+    /// Where two commits do not fit together; nothing is merged.
+    pub fn conflict_between(&self, ours: &Oid, theirs: &Oid) -> Result<Option<Conflict>, ForgeError> {
+        Ok(match self.merge_trees(ours, theirs)? {
+            MergedTree::Clean(_) => None,
+            MergedTree::Conflict(conflict) => Some(conflict),
+        })
+    }
+
     /// What both sides together are, with what they have in common found by git.
     pub(crate) fn merge_trees(&self, ours: &Oid, theirs: &Oid) -> Result<MergedTree, ForgeError> {
         let call =

@@ -58,6 +58,11 @@ impl Bare {
         Ok((head != *seen).then_some(head))
     }
 
+    /// The agent's work that did not fit what a person pushed to a branch.
+    pub fn unmerged_work(&self, branch: &Branch) -> Result<Option<Oid>, ForgeError> {
+        self.head(&branch.unmerged())
+    }
+
     /// The head of a branch and what is remembered of its clone.
     pub(crate) fn remembered(&self, branch: &Branch) -> Result<(Oid, Remembered), ForgeError> {
         let base = clone_references(branch);
@@ -87,16 +92,16 @@ impl Bare {
         let unmerged = branch.unmerged();
         let (new, landing) = if self.has(head, &now.taken, before)? {
             (head.clone(), Landing::Nothing)
-        } else if *head == now.landed {
-            (now.taken.clone(), Landing::Forward)
         } else {
-            match self.apply(&now.landed, head, &now.taken)? {
-                MergedTree::Clean(tree) => {
+            let base = self.landed(head, &now.landed)?;
+            match if *head == base { None } else { Some(self.apply(&base, head, &now.taken)?) } {
+                None => (now.taken.clone(), Landing::Forward),
+                Some(MergedTree::Clean(tree)) => {
                     let message = format!("merge what was pushed to {branch} meanwhile\n");
                     let merged = self.commit_tree(&tree, &[head, &now.taken], by, by, &message)?;
                     (merged, Landing::Merged)
                 }
-                MergedTree::Conflict(conflict) => {
+                Some(MergedTree::Conflict(conflict)) => {
                     (head.clone(), Landing::Conflict { conflict, kept_on: unmerged.clone() })
                 }
             }
@@ -119,13 +124,22 @@ impl Bare {
 
     /// Whether the branch has it already; the usual cases are answered without asking git.
     fn has(&self, head: &Oid, taken: &Oid, before: &Remembered) -> Result<bool, ForgeError> {
-        if head == taken || (*taken == before.taken && before.landed == before.taken) {
+        if head == taken {
             return Ok(true);
         }
         if *head == before.landed {
             return Ok(false);
         }
         self.contains(head, taken)
+    }
+
+    /// How much of the work the branch really has. A call of git that is killed may have written down that it
+    /// is there and not have moved the branch.
+    fn landed(&self, head: &Oid, said: &Oid) -> Result<Oid, ForgeError> {
+        if head == said || self.contains(head, said)? {
+            return Ok(said.clone());
+        }
+        Ok(self.merge_base(head, said)?.unwrap_or_else(|| said.clone()))
     }
 
     fn without(&self, change: Transaction, branch: &Branch) -> Result<Transaction, ForgeError> {

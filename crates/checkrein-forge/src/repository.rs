@@ -47,6 +47,9 @@ impl Source {
     /// out if none is named.
     pub fn look(git: &Git, directory: &Path, revision: Option<&str>) -> Result<Source, ForgeError> {
         let not_one = || ForgeError::NotARepository { path: directory.to_owned() };
+        if !directory.is_dir() {
+            return Err(not_one());
+        }
         let asked =
             ["rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir", "--show-object-format"];
         let answer = git.call(directory, asked).answer()?;
@@ -145,8 +148,8 @@ impl Bare {
     }
 
     /// Deletes a branch that is where it was seen, and all that is remembered of its clone. Doing it again is
-    /// harmless.
-    pub fn delete_branch(&self, branch: &Branch, expected: &Oid) -> Result<(), ForgeError> {
+    /// harmless. Work that waits beside it and is not part of it is kept: the branch it is on.
+    pub fn delete_branch(&self, branch: &Branch, expected: &Oid) -> Result<Option<Branch>, ForgeError> {
         let mut change = Transaction::default();
         match self.head(branch)? {
             Some(found) if found != *expected => {
@@ -156,10 +159,17 @@ impl Bare {
             Some(found) => change = change.delete(branch.reference(), Expected::At(found)),
             None => {}
         }
-        for (name, at) in self.references(&[clone_references(branch), branch.unmerged().reference()])? {
-            change = change.delete(name, Expected::At(at));
+        let unmerged = branch.unmerged();
+        let mut kept = None;
+        for (name, at) in self.references(&[clone_references(branch), unmerged.reference()])? {
+            if name == unmerged.reference() && !self.contains(expected, &at)? {
+                kept = Some(unmerged.clone());
+            } else {
+                change = change.delete(name, Expected::At(at));
+            }
         }
-        self.change(change)
+        self.change(change)?;
+        Ok(kept)
     }
 
     /// Every branch there is, by name.

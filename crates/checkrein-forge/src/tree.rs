@@ -96,6 +96,39 @@ impl Bare {
         })
     }
 
+    /// The contents of several files in a commit, none of those that are not there or larger.
+    pub fn show_files(
+        &self,
+        commit: &Oid,
+        paths: &[&str],
+        limit_bytes: usize,
+    ) -> Result<Vec<Option<Vec<u8>>>, ForgeError> {
+        let mut names = Vec::new();
+        for path in paths {
+            names.extend(format!("{commit}:{path}").into_bytes());
+            names.push(0);
+        }
+        let most = limit_bytes.saturating_add(128).saturating_mul(paths.len());
+        let output = self.call(["cat-file", "--batch", "-z"]).output_bytes(most).answer_to(names)?.output;
+        let mut rest = output.as_slice();
+        let mut next = || {
+            let end = rest.iter().position(|b| *b == b'\n')?;
+            let (header, body) = rest.split_at(end);
+            let header = String::from_utf8_lossy(header).into_owned();
+            let mut words = header.rsplit(' ');
+            let size = words.next().and_then(|size| size.parse::<usize>().ok());
+            let Some(size) = size.filter(|_| words.next() == Some("blob")) else {
+                // `… missing`, or something that is no file and has a body all the same.
+                rest = body.get(size.map_or(1, |size| size.saturating_add(2))..).unwrap_or_default();
+                return None;
+            };
+            let content = body.get(1..size.saturating_add(1)).map(<[u8]>::to_vec);
+            rest = body.get(size.saturating_add(2)..).unwrap_or_default();
+            content.filter(|content| content.len() <= limit_bytes)
+        };
+        Ok(paths.iter().map(|_| next()).collect())
+    }
+
     pub(crate) fn tree_of(&self, commit: &Oid) -> Result<Oid, ForgeError> {
         Oid::from_bytes(&self.call(["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).run()?)
     }

@@ -1,4 +1,5 @@
 //! A job's branches show in the repository the job started from, and what people do there is taken over.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail like tests")]
 
 mod support;
 

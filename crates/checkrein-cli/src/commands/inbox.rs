@@ -1,4 +1,5 @@
 use checkrein_core::checkpoint::CheckpointStatus;
+use checkrein_core::run::HoldKind;
 use checkrein_server::wire::checkpoint::Checkpoint;
 use checkrein_store::CheckpointFilter;
 
@@ -48,6 +49,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         ]);
     }
     let more = if page.next.is_some() { "\n… and more; `--limit` shows them\n" } else { "" };
-    let how = "\ncheckrein checkpoint show ID · approve ID · reject ID -m WHY · request-changes ID -m WHAT\n";
+    let reviews = page.items.iter().any(|item| item.checkpoint.kind == HoldKind::Review.name());
+    let look = if reviews { "review ID · checkpoint show ID" } else { "checkpoint show ID" };
+    let how = format!("\ncheckrein {look} · approve ID · reject ID -m WHY · request-changes ID -m WHAT\n");
     Ok(Output::text(format!("{}{more}{how}", table.render())))
 }

@@ -20,6 +20,7 @@ pub mod report;
 mod request_changes;
 mod rerun;
 mod resume;
+mod review;
 mod run;
 mod runs;
 mod serve;
@@ -86,6 +87,10 @@ enum Command {
     Serve(serve::Args),
     /// Everything that waits for a person, oldest first
     Inbox(inbox::Args),
+    /// Look at what a job waits with, comment, and decide
+    ///
+    /// In a terminal it opens on the whole screen; `?` shows the keys. Elsewhere, and with `--plain`, it is printed. Comments and marks of a program need a reviewer's token, as verdicts do.
+    Review(review::Args),
     /// Approve what waits
     Approve(approve::Args),
     /// Reject what waits, and say why
@@ -152,6 +157,7 @@ impl Cli {
             Command::Worker(args) => worker::run(&args),
             Command::Serve(args) => serve::run(&args),
             Command::Inbox(args) => inbox::run(&args),
+            Command::Review(args) => review::run(&args),
             Command::Approve(args) => approve::run(&args),
             Command::Reject(args) => reject::run(&args),
             Command::RequestChanges(args) => request_changes::run(&args),

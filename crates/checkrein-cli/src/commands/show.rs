@@ -1,7 +1,9 @@
 use std::fmt::Write;
+use std::path::Path;
 
 use checkrein_core::report::duration_words;
 use checkrein_core::run::RunEvent;
+use checkrein_core::run::job::Repository;
 use checkrein_engine::RunView;
 use checkrein_server::wire::run::Run;
 use jiff::Timestamp;
@@ -27,10 +29,15 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let who = session.principal()?;
     let view = session.wait(session.engine.run(&who, &args.run))?;
     let now = session.engine.now();
-    if args.json { Output::json(&Run::of(&view, now)) } else { Ok(Output::text(text(&view, now))) }
+    let repository = session.engine.job_repository(&view.run.id);
+    if args.json {
+        Output::json(&Run::of(&view, now))
+    } else {
+        Ok(Output::text(text(&view, now, repository.as_deref())))
+    }
 }
 
-fn text(view: &RunView, now: Timestamp) -> String {
+fn text(view: &RunView, now: Timestamp, repository: Option<&Path>) -> String {
     let (row, state) = (&view.row, &view.run.state);
     let report = view.report(now);
     let mut out = String::new();
@@ -53,6 +60,16 @@ fn text(view: &RunView, now: Timestamp) -> String {
     line("found", &findings(state.tally.warnings, state.tally.errors));
     if let Some((under_way, task)) = view.run.task_under_way() {
         line("now", &format!("{} (attempt {})", one_line(&task.id), under_way.attempt));
+    }
+    if let Some((definition, job)) = view.run.job() {
+        line("level", view.run.policy().level.as_deref().unwrap_or("custom"));
+        line("phase", &format!("{}, round {}", job.phase.branch(), job.phase.round));
+        if let Repository::Existing { directory, .. } = &definition.repository {
+            line("origin", &one_line(directory));
+        }
+        if let Some(repository) = repository {
+            line("repository", &repository.display().to_string());
+        }
     }
     if let (Some(checkpoint), Some(hold)) = (&view.checkpoint, &state.hold) {
         line("waits at", checkpoint);

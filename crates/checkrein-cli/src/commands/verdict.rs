@@ -1,13 +1,14 @@
 //! What the three verdicts share.
 
 use checkrein_core::checkpoint::{self, CheckpointStatus};
+use checkrein_core::principal::Principal;
 use checkrein_core::run::job::NewComment;
 use checkrein_engine::{Judged, VerdictRequest};
 use checkrein_server::wire::checkpoint::Checkpoint;
 
 use crate::error::{CliError, Exit, note};
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Session, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Target {
@@ -69,18 +70,7 @@ pub fn give(target: &Target, request: VerdictRequest) -> Result<Output, CliError
             }
         }
     }
-    for (run, status) in decided.iter().filter_map(|c| Some((c.run.as_deref()?, c.status))) {
-        let then = match status {
-            CheckpointStatus::Approved => "goes on",
-            CheckpointStatus::ChangesRequested => "begins the next round",
-            _ if session.wait(session.engine.run(&who, run)).is_ok_and(|view| view.run.job().is_some()) => {
-                note(format_args!("job {run} is cancelled; its branches are kept"));
-                continue;
-            }
-            _ => "pauses the run; once more, and it asks again",
-        };
-        note(format_args!("`checkrein resume {run}` {then}"));
-    }
+    decided.iter().for_each(|checkpoint| next(&session, &who, checkpoint));
     let output = if target.json {
         let shapes: Vec<Checkpoint> = decided.iter().map(Checkpoint::from).collect();
         match shapes.as_slice() {
@@ -91,4 +81,18 @@ pub fn give(target: &Target, request: VerdictRequest) -> Result<Output, CliError
         Output::text(decided.iter().map(|c| format!("{} {}\n", c.status, c.id)).collect::<String>())
     };
     Ok(output.exit(failed.unwrap_or(Exit::Done)))
+}
+
+/// Says what to do after a verdict.
+pub fn next(session: &Session, who: &Principal, decided: &checkpoint::Checkpoint) {
+    let Some(run) = decided.run.as_deref() else { return };
+    let then = match decided.status {
+        CheckpointStatus::Approved => "goes on",
+        CheckpointStatus::ChangesRequested => "begins the next round",
+        _ if session.wait(session.engine.run(who, run)).is_ok_and(|view| view.run.job().is_some()) => {
+            return note(format_args!("job {run} is cancelled; its branches are kept"));
+        }
+        _ => "pauses the run; once more, and it asks again",
+    };
+    note(format_args!("`checkrein resume {run}` {then}"));
 }

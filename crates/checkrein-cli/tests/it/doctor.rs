@@ -30,6 +30,7 @@ fn a_sound_place_is_good() {
     }
     assert_eq!(check(&ran, "settings").1, "checkrein.yaml; ");
     assert!(check(&ran, "verdicts").1.contains("a guard rail"));
+    assert!(check(&ran, "sandbox").1.starts_with("mount and process namespaces"), "{}", ran.seen());
     let table = place.run(&["doctor"]);
     assert!(table.stdout.starts_with("check") && table.stdout.contains("what to do"), "{}", table.seen());
 }

@@ -15,10 +15,14 @@ mod docs;
 mod doctor;
 mod examples;
 mod frame;
+mod job;
 mod place;
 mod policy;
 mod report;
+mod review;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod store;
 mod supervisor;
 mod terminal;

@@ -8,7 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 /// Nobody looks at a screen that long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -24,8 +26,14 @@ pub struct Terminal {
 
 impl Terminal {
     /// Starts a command whose input and output are a terminal.
-    pub fn start(mut command: Command) -> Terminal {
+    pub fn start(command: Command) -> Terminal {
+        Terminal::sized(command, 0, 0)
+    }
+
+    /// The same on a terminal of so many columns and rows.
+    pub fn sized(mut command: Command, columns: u16, rows: u16) -> Terminal {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        resize(&keyboard, columns, rows);
         grantpt(&keyboard).unwrap();
         unlockpt(&keyboard).unwrap();
         let name = ptsname(&keyboard, Vec::new()).unwrap();
@@ -62,6 +70,33 @@ impl Terminal {
         }
     }
 
+    /// Waits until `text` stands on a line of the screen, however it came there.
+    pub fn shows(&mut self, text: &str) -> &mut Terminal {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let screen = picture(&self.seen);
+            if screen.iter().any(|line| line.contains(text)) {
+                self.read = self.seen.len();
+                return self;
+            }
+            match self.screen.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(more) => self.seen.push_str(&String::from_utf8_lossy(&more)),
+                Err(_) => panic!("`{text}` never stood there:\n{}", screen.join("\n")),
+            }
+        }
+    }
+
+    /// Another size while it runs; the kernel tells whoever looks.
+    pub fn resize(&mut self, columns: u16, rows: u16) -> &mut Terminal {
+        resize(&self.keyboard, columns, rows);
+        self
+    }
+
+    pub fn signal(&mut self, signal: Signal) -> &mut Terminal {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self
+    }
+
     pub fn press(&mut self, keys: &str) -> &mut Terminal {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
         self
@@ -83,4 +118,51 @@ impl Terminal {
         let code = self.child.wait().unwrap().code().unwrap();
         (self.seen.replace("\r\n", "\n"), code)
     }
+}
+
+fn resize(terminal: impl std::os::fd::AsFd, columns: u16, rows: u16) {
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(terminal, size).unwrap();
+}
+
+/// What a full-screen program has drawn: text, and where the cursor was sent.
+fn picture(seen: &str) -> Vec<String> {
+    let mut grid: Vec<Vec<char>> = Vec::new();
+    let (mut row, mut column) = (0, 0);
+    let mut chars = seen.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\u{1b}' => {
+                if chars.next() != Some('[') {
+                    continue;
+                }
+                let mut arguments = String::new();
+                let command = chars.by_ref().find(|c| {
+                    let ends = c.is_ascii_alphabetic();
+                    if !ends {
+                        arguments.push(*c);
+                    }
+                    ends
+                });
+                match command {
+                    Some('H') => {
+                        let mut numbers = arguments.split(';').map(|number| number.parse::<usize>().unwrap());
+                        (row, column) = (numbers.next().unwrap() - 1, numbers.next().unwrap() - 1);
+                    }
+                    Some('J') => grid.clear(),
+                    _ => {}
+                }
+            }
+            '\n' => row += 1,
+            '\r' => column = 0,
+            c => {
+                grid.resize(grid.len().max(row + 1), Vec::new());
+                let line = &mut grid[row];
+                line.resize(line.len().max(column + 1), ' ');
+                line[column] = c;
+                column += 1;
+            }
+        }
+    }
+    grid.into_iter().map(|line| line.into_iter().collect()).collect()
 }

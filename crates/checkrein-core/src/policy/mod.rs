@@ -207,6 +207,7 @@ const CHECKPOINT_TYPES: [&str; 3] = ["phase_transition", "deliverable", "final_o
 /// Files that decide what an agent may do: a change there is always looked at.
 const PROTECTED_PATHS: &[&str] = &[
     "checkrein.yaml",
+    "checkrein.yml",
     "**/.checkrein/**",
     "**/.git/**",
     "**/.githooks/**",

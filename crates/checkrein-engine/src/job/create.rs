@@ -12,6 +12,7 @@ use checkrein_core::run::job::{Datasource, Isolation, JobDefinition, Repository}
 use checkrein_core::run::{Definition, RunId};
 use checkrein_forge::{ForgeError, Git, Source};
 
+use super::isolation;
 use super::place::{JobPlace, unusable};
 use super::repository::{JobRepository, find_git};
 use crate::authority::{Act, require};
@@ -105,6 +106,7 @@ impl Engine {
             shown: Datasource::shown(address),
         };
         let isolation = if new.sandbox || job.sandbox { Isolation::Sandbox } else { Isolation::None };
+        isolation::check(isolation)?;
         let title = new.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let definition = Definition {
             plan: Plan {
@@ -162,8 +164,7 @@ impl Engine {
         odd: &mut Problems,
     ) -> Result<Settings, EngineError> {
         let Some(source) = source.filter(|_| !new.settings_given) else {
-            let same = self.settings.in_project(self.settings.project.clone());
-            return same.map_err(|error| EngineError::Definition(error.to_string()));
+            return self.in_project(self.settings.project.clone());
         };
         let mut project = None;
         for name in ["checkrein.yaml", "checkrein.yml"] {
@@ -174,11 +175,21 @@ impl Engine {
                 break;
             }
         }
-        if let (None, Some(loose)) = (&project, &self.settings.project) {
-            let message = "it is not in the commit the job starts from, so the job does not follow it";
-            let problem = Problem::error(&loose.document.name, message);
-            odd.push(Problem { gravity: Gravity::Warning, ..problem });
+        if let Some(loose) = &self.settings.project {
+            let committed = project.as_ref().map(|file| &file.document.text);
+            let message = match committed {
+                Some(_) => "the job follows the one in the commit it starts from, which differs",
+                None => "it is not in the commit the job starts from, so the job does not follow it",
+            };
+            if committed != Some(&loose.document.text) {
+                let problem = Problem::error(&loose.document.name, message);
+                odd.push(Problem { gravity: Gravity::Warning, ..problem });
+            }
         }
+        self.in_project(project)
+    }
+
+    fn in_project(&self, project: Option<CheckreinFile>) -> Result<Settings, EngineError> {
         self.settings.in_project(project).map_err(|error| EngineError::Definition(error.to_string()))
     }
 }

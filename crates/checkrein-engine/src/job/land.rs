@@ -18,6 +18,25 @@ pub(crate) struct Landing {
     at: i64,
 }
 
+/// Shows the branches of a job that came to rest in the repository it started from.
+pub(crate) async fn show(engine: &Engine, run: &Run) {
+    let Some((definition, _)) = run.job() else { return };
+    if definition.repository == job::Repository::Own {
+        return;
+    }
+    let (run, place) = (run.clone(), JobPlace::of(&engine.store, &run.id));
+    // A mirror that cannot be written is no harm.
+    let _ = blocking(move || {
+        let repository = JobRepository::look(&run, &place)?;
+        if let Some((definition, state)) = run.job() {
+            repository.mirror(definition, &repository.names.main());
+            repository.mirror(definition, &repository.branch(&state.phase));
+        }
+        Ok(())
+    })
+    .await;
+}
+
 /// Doing it again finds it done.
 pub(crate) async fn land(engine: &Engine, run: &Run) -> Result<Command, EngineError> {
     let Some((definition, state)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
@@ -57,10 +76,14 @@ impl Landing {
         };
         let mut landed = Landed { main: main.to_string(), changed, ..Landed::default() };
         repository.bare.discard_clone(&self.place.clone())?;
-        repository.mirror(&self.definition, &repository.names.main());
-        repository.unmirror(&self.definition, &branch, &head);
+        if self.phase.review.is_some() {
+            repository.unmirror(&self.definition, &branch, &head);
+        }
         match repository.bare.delete_branch(&branch, &head) {
-            Ok(()) => {}
+            Ok(None) => {}
+            Ok(Some(kept)) => {
+                landed.notes.push(format!("branch `{kept}` has work that was not merged; it was kept"));
+            }
             Err(ForgeError::Moved { .. }) => {
                 landed.notes.push(format!("branch `{branch}` has commits nobody approved; it was kept"));
             }

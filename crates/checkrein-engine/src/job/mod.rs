@@ -5,6 +5,7 @@
 
 mod artefacts;
 mod create;
+mod isolation;
 mod land;
 mod level;
 mod outcome;
@@ -18,7 +19,7 @@ mod work;
 pub use create::{NewJob, RepositoryWanted};
 pub use review::{ReviewMaterial, Reviewed};
 
-pub(crate) use land::land;
-pub(crate) use place::{forget, hand_on};
+pub(crate) use land::{land, show};
+pub(crate) use place::{clear_up, forget, hand_on};
 pub(crate) use prepare::keep_work;
 pub(crate) use work::perform;

@@ -2,10 +2,13 @@
 
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use checkrein_core::run::RunId;
+use checkrein_core::run::{Run, RunId};
 use checkrein_store::Store;
 
+use super::repository::{JobRepository, source};
+use super::work::blocking;
 use crate::{Engine, EngineError};
 
 pub(crate) struct JobPlace {
@@ -33,6 +36,11 @@ impl JobPlace {
         self.directory.join("exchange")
     }
 
+    /// For an agent whose home cannot be written.
+    pub fn cache(&self) -> PathBuf {
+        self.directory.join("cache")
+    }
+
     /// What was handed over with the job.
     pub fn documents(&self) -> PathBuf {
         self.directory.join("documents")
@@ -43,11 +51,21 @@ impl JobPlace {
     }
 
     pub fn make(&self) -> Result<(), EngineError> {
-        for directory in [self.exchange(), self.documents()] {
+        for directory in [self.exchange(), self.documents(), self.cache()] {
             let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
             made.map_err(|error| unusable(&directory, &error))?;
         }
         Ok(())
+    }
+
+    /// Half of a clone or repository that was being made or removed when its engine died.
+    fn remove_halves(&self) {
+        for entry in std::fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if [".cloning-", ".building-", ".removing-"].iter().any(|half| name.starts_with(half)) {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     /// Addresses of datasources may hold passwords: they are in no record, only here.
@@ -65,6 +83,25 @@ impl JobPlace {
         let text = std::fs::read(self.addresses()).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
+}
+
+/// A lock of git that is older belongs to nobody.
+const LOCK_STALE: Duration = Duration::from_secs(5);
+
+/// Clears away what an engine that was killed left of its calls of git. Whoever drives the job does it first.
+pub(crate) async fn clear_up(engine: &Engine, run: &Run) -> Result<(), EngineError> {
+    let place = JobPlace::of(&engine.store, &run.id);
+    if run.job().is_none() || !place.directory.exists() {
+        return Ok(());
+    }
+    let run = run.clone();
+    blocking(move || {
+        place.remove_halves();
+        let Some((definition, _)) = run.job().filter(|_| place.repository().exists()) else { return Ok(()) };
+        let repository = JobRepository::look(&run, &place)?;
+        Ok(repository.bare.unlock(source(definition)?.as_ref(), LOCK_STALE)?)
+    })
+    .await
 }
 
 /// Forgets everything that is not the record of a job.

@@ -19,6 +19,8 @@ pub(super) struct Prepared {
     pub branch: Branch,
     /// Where the phase was cut from the job's main branch.
     pub base: Oid,
+    /// What the agent begins with.
+    pub start: Oid,
     pub clone: PathBuf,
     pub brief: String,
     pub brief_file: PathBuf,
@@ -42,24 +44,37 @@ pub(super) fn prepare(
     let main = repository.main()?;
     if repository.bare.head(&branch)?.is_none() {
         repository.bare.cut_branch(&branch, &main)?;
-        repository.mirror(definition, &repository.names.main());
     } else {
         repository.take_mirrored(definition, &branch);
     }
     let clone = place.clone();
     take_back(&repository, &branch, &clone, at)?;
     let head = head(&repository, &branch)?;
-    let base = repository.bare.merge_base(&main, &head)?.unwrap_or(main);
+    let base = match head == main {
+        true => main,
+        false => repository.bare.merge_base(&main, &head)?.unwrap_or(main),
+    };
+    read_own(&repository, definition, phase, &head);
     let on_branch = on_branch(&repository, definition, phase, &head);
     let brief = brief::brief(run, &on_branch);
     begin(&repository, run, definition, &branch, &head, at)?;
-    repository.bare.create_clone(&clone, &branch, &repository.agent)?;
+    let start = repository.bare.create_clone(&clone, &branch, &repository.agent)?;
     let file = |ending: &str| place.exchange().join(format!("{:04}.{ending}", under_way.start));
     let (brief_file, result_file) = (file("brief.md"), file("result.json"));
     // What a lost attempt wrote is not this one's answer.
     let _ = std::fs::remove_file(&result_file);
     std::fs::write(&brief_file, &brief).map_err(|error| unusable(&brief_file, &error))?;
-    Ok(Prepared { repository, branch, base, clone, brief, brief_file, result_file })
+    Ok(Prepared { repository, branch, base, start, clone, brief, brief_file, result_file })
+}
+
+/// The job's own files are read together.
+pub(super) fn read_own(repository: &JobRepository, definition: &JobDefinition, phase: &JobPhase, head: &Oid) {
+    let archived = |what: &str| format!("archive/{}-{what}", phase.name());
+    let names = ["workspace.md", "plan.md", "todos.yaml", "feedback.md", "tools/agent.md"].map(str::to_owned);
+    let archived = [archived("todos.yaml"), archived("retrospective.md")];
+    let paths: Vec<String> =
+        names.iter().chain(&archived).map(|name| definition.repository.artefact(name)).collect();
+    repository.read_texts(head, &paths.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 /// What an attempt that was interrupted left in its clone goes to the branch before the clone does.
@@ -140,8 +155,12 @@ fn on_branch(
     head: &Oid,
 ) -> brief::OnBranch {
     let text = |name: &str| repository.text(head, &definition.repository.artefact(name));
-    let mut on_branch =
-        brief::OnBranch { plan: text("plan.md"), workspace: text("workspace.md"), ..Default::default() };
+    let mut on_branch = brief::OnBranch {
+        plan: text("plan.md"),
+        workspace: text("workspace.md"),
+        main: repository.names.main().to_string(),
+        ..Default::default()
+    };
     let left = phase.work.as_ref().and_then(|work| Oid::parse(&work.left).ok());
     let Some(left) = left.filter(|left| left != head) else { return on_branch };
     let machines = [&repository.engine, &repository.agent];
@@ -231,6 +250,7 @@ pub(super) fn environment(
     settings: &Settings,
     prepared: &Prepared,
     addresses: &[(String, String)],
+    cache: Option<PathBuf>,
 ) -> Vec<(OsString, OsString)> {
     let Some((definition, job)) = run.job() else { return Vec::new() };
     let phase = &job.phase;
@@ -253,6 +273,9 @@ pub(super) fn environment(
     set("CHECKREIN_JOB_FILES", own_files(definition).into());
     set("CHECKREIN_BRIEF", prepared.brief_file.clone().into());
     set("CHECKREIN_RESULT", prepared.result_file.clone().into());
+    if let Some(cache) = cache {
+        set("XDG_CACHE_HOME", cache.into());
+    }
     for (name, address) in addresses {
         set(&Datasource::variable(name), address.into());
     }

@@ -1,6 +1,9 @@
 //! The repository of a job, its branches and the names commits are made in.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use checkrein_core::run::job::{JobDefinition, JobPhase, Repository};
 use checkrein_core::run::{Run, RunId};
@@ -17,6 +20,8 @@ pub(crate) struct JobRepository {
     pub names: Names,
     pub engine: Identity,
     pub agent: Identity,
+    /// Texts that were read: what a commit has never changes.
+    texts: RefCell<HashMap<(Oid, String), Option<String>>>,
 }
 
 impl JobRepository {
@@ -42,7 +47,7 @@ impl JobRepository {
                 (names, bare)
             }
         };
-        Ok(JobRepository { bare, names, engine, agent })
+        Ok(JobRepository { bare, names, engine, agent, texts: RefCell::default() })
     }
 
     /// For whoever only looks: nothing is made.
@@ -65,6 +70,14 @@ impl JobRepository {
         let gone =
             || ForgeError::NoBranch { branch: main.to_string(), repository: self.bare.path().to_owned() };
         self.bare.head(&main)?.ok_or_else(gone)
+    }
+
+    /// The commit the job started from.
+    pub fn start(&self, definition: &JobDefinition) -> Result<Oid, ForgeError> {
+        match &definition.repository {
+            Repository::Existing { commit, .. } => Oid::parse(commit),
+            Repository::Own => self.bare.root(&self.main()?),
+        }
     }
 
     /// Shows a branch in the repository the job started from. The job's own is what counts, so that this
@@ -91,8 +104,22 @@ impl JobRepository {
 
     /// A text on a branch, where there is one.
     pub fn text(&self, commit: &Oid, path: &str) -> Option<String> {
-        let content = self.bare.show_file(commit, &TreePath::from(path), TEXT_BYTES_MAX).ok()?;
-        String::from_utf8(content.bytes).ok().filter(|_| !content.cut)
+        let key = (commit.clone(), path.to_owned());
+        if let Some(known) = self.texts.borrow().get(&key) {
+            return known.clone();
+        }
+        self.read_texts(commit, &[path]);
+        self.texts.borrow().get(&key).cloned().flatten()
+    }
+
+    /// Reads several texts with one call of git, for those who ask for them next.
+    pub fn read_texts(&self, commit: &Oid, paths: &[&str]) {
+        let found = self.bare.show_files(commit, paths, TEXT_BYTES_MAX).unwrap_or_default();
+        let found = found.into_iter().map(|bytes| bytes.and_then(|bytes| String::from_utf8(bytes).ok()));
+        let mut texts = self.texts.borrow_mut();
+        for (path, text) in paths.iter().zip(found) {
+            texts.insert((commit.clone(), (*path).to_owned()), text);
+        }
     }
 
     /// Commits files of the engine's own; those that are as they should be already are none.
@@ -126,8 +153,14 @@ impl JobRepository {
 /// No text of a plan or a list of todos is larger.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
+/// Found once: a program's `PATH` does not change under it.
 pub(crate) fn find_git() -> Result<Git, ForgeError> {
-    Git::find_in(&std::env::var_os("PATH").unwrap_or_default())
+    static FOUND: OnceLock<Git> = OnceLock::new();
+    if let Some(git) = FOUND.get() {
+        return Ok(git.clone());
+    }
+    let git = Git::find_in(&std::env::var_os("PATH").unwrap_or_default())?;
+    Ok(FOUND.get_or_init(|| git).clone())
 }
 
 /// The repository a job started from.

@@ -1,11 +1,14 @@
 //! Reviews: what a person looks at, comments on and marks.
 
 use checkrein_core::checkpoint::Checkpoint;
+use checkrein_core::deliverable::Content;
 use checkrein_core::principal::Principal;
-use checkrein_core::run::job::{Comment, FileMark, NewComment};
-use checkrein_core::run::{Command, RunEvent, RunStatus};
-use checkrein_forge::{Commit, Diff, DiffLimits, Oid};
+use checkrein_core::run::job::{Comment, FileMark, JobState, NewComment, kind};
+use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
+use checkrein_forge::{Branch, Commit, Conflict, Diff, DiffLimits, Oid};
 use checkrein_store::StoredCheckpoint;
+use indexmap::IndexMap;
+use serde_json::Value;
 
 use super::place::JobPlace;
 use super::repository::JobRepository;
@@ -20,8 +23,12 @@ use crate::{Engine, EngineError};
 pub struct Reviewed {
     pub checkpoint: CheckpointView,
     pub view: RunView,
-    /// Of this review, oldest first.
+    /// Of this review, oldest first, with what the agent replied.
     pub comments: Vec<Comment>,
+    /// What people said about single files.
+    pub marks: IndexMap<String, FileMark>,
+    /// Every rule that spoke for a hold, in words.
+    pub because: Vec<String>,
     /// Whether it is the one its run waits at.
     pub open: bool,
 }
@@ -37,8 +44,12 @@ pub struct ReviewMaterial {
     pub diff: Diff,
     /// Oldest first.
     pub commits: Vec<Commit>,
+    /// Those of them that neither the agent nor the engine made.
+    pub human: Vec<Oid>,
     /// Of the last round alone, where there was one before.
     pub since_last_round: Option<Diff>,
+    /// Both sides of what does not fit, where that is why it is held.
+    pub conflict: Option<Conflict>,
     /// The job's own documents as they are on the branch: names and texts.
     pub artefacts: Vec<(String, String)>,
 }
@@ -46,6 +57,11 @@ pub struct ReviewMaterial {
 const COMMITS_MAX: usize = 500;
 
 impl Engine {
+    /// Where people clone the branches of a job from and push to; none before it has begun.
+    pub fn job_repository(&self, id: &RunId) -> Option<std::path::PathBuf> {
+        Some(JobPlace::of(&self.store, id).repository()).filter(|path| path.exists())
+    }
+
     /// A review by the id of its checkpoint, or of the run that waits at it. What was pushed meanwhile is
     /// noticed.
     pub async fn review(&self, by: &Principal, id: &str) -> Result<Reviewed, EngineError> {
@@ -65,8 +81,9 @@ impl Engine {
             stored = self.checkpoint_row(stored.checkpoint.id.as_str()).await?;
         }
         let open = view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str());
-        let comments = comments(&view, &stored.checkpoint);
-        Ok(Reviewed { checkpoint: self.view(stored).await?, view, comments, open })
+        let (comments, marks) = said(&view, &stored.checkpoint);
+        let because = because(&view, &stored.checkpoint);
+        Ok(Reviewed { checkpoint: self.view(stored).await?, view, comments, marks, because, open })
     }
 
     /// Where the store can only be read, what was seen is not written down.
@@ -100,27 +117,32 @@ impl Engine {
         reviewed: &Reviewed,
     ) -> Result<ReviewMaterial, EngineError> {
         require(by, Act::Read)?;
-        let asked: serde_json::Value = reviewed
-            .checkpoint
-            .content
-            .as_ref()
-            .and_then(|content| serde_json::from_slice(&content.bytes).ok())
-            .unwrap_or_default();
-        let commit =
-            |name: &str| Oid::parse(asked.get(name).and_then(serde_json::Value::as_str).unwrap_or_default());
+        let asked = reviewed.asked();
+        let commit = |name: &str| Oid::parse(asked.get(name).and_then(Value::as_str).unwrap_or_default());
         let (base, head) = (commit("base")?, commit("head")?);
+        let before = self.head_before(&reviewed.checkpoint.checkpoint).await?;
+        let number = |name: &str| {
+            let number = asked.get(name).and_then(Value::as_u64);
+            number.and_then(|number| u32::try_from(number).ok()).unwrap_or(1)
+        };
+        let (phase, revision) = (number("phase_number"), number("revision"));
+        let clashes = reviewed.open && asked.get("conflict").is_some_and(|conflict| !conflict.is_null());
         let run = reviewed.view.run.clone();
         let place = JobPlace::of(&self.store, &run.id);
         blocking(move || {
             let repository = JobRepository::look(&run, &place)?;
-            let Some((definition, job)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
+            let Some((definition, _)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
+            let branch = repository.names.phase(phase, kind(phase), revision);
             let limits = DiffLimits::default();
             let diff = repository.bare.diff(&base, &head, &limits)?;
             let mut commits = repository.bare.log(Some(&base), &head, COMMITS_MAX)?;
             commits.reverse();
-            let before = job.phase.rework.as_ref().and_then(|rework| Oid::parse(&rework.head).ok());
+            let machines = [repository.engine.email(), repository.agent.email()];
+            let human = commits.iter().filter(|commit| !machines.contains(&commit.author_email.as_str()));
+            let human = human.map(|commit| commit.oid.clone()).collect();
             let since_last_round =
                 before.map(|before| repository.bare.diff(&before, &head, &limits)).transpose()?;
+            let conflict = if clashes { clash(&repository, &branch, &head)? } else { None };
             let own = definition.repository.artefacts();
             let names = ["plan.md", "todos.yaml", "workspace.md", "feedback.md"];
             let artefact = |name: &&str| {
@@ -129,16 +151,35 @@ impl Engine {
             };
             Ok(ReviewMaterial {
                 repository: repository.bare.path().to_owned(),
-                branch: repository.branch(&job.phase).to_string(),
+                branch: branch.to_string(),
                 artefacts: names.iter().filter_map(artefact).collect(),
                 base,
                 head,
                 diff,
                 commits,
+                human,
                 since_last_round,
+                conflict,
             })
         })
         .await
+    }
+
+    /// The commit that was looked at in the round before.
+    async fn head_before(&self, checkpoint: &Checkpoint) -> Result<Option<Oid>, EngineError> {
+        let Some(round) = checkpoint.round.checked_sub(1).filter(|round| *round > 0) else {
+            return Ok(None);
+        };
+        let id = checkpoint.id.as_str();
+        let review = id.strip_suffix(&format!(".{}", checkpoint.round)).unwrap_or(id);
+        let id = if round == 1 { review.to_owned() } else { format!("{review}.{round}") };
+        let before = match self.checkpoint_row(&id).await {
+            Ok(stored) => stored,
+            Err(EngineError::NoCheckpoint(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let asked = asked(self.view(before).await?.content.as_ref());
+        Ok(asked.get("head").and_then(Value::as_str).and_then(|head| Oid::parse(head).ok()))
     }
 
     /// Adds a comment to the review a job waits at, or to the job while its agent works.
@@ -203,9 +244,10 @@ impl Engine {
                 if head.as_str() == known {
                     return Ok(None);
                 }
-                let base = job.phase.work.as_ref().map(|work| work.base.clone()).unwrap_or_default();
-                let diff = repository.bare.diff(&Oid::parse(&base)?, &head, &DiffLimits::default())?;
-                Ok(Some((head, changes(&diff))))
+                let base =
+                    job.phase.work.as_ref().map(|work| work.looked_at().0.to_owned()).unwrap_or_default();
+                let files = repository.bare.changed_files(&Oid::parse(&base)?, &head)?;
+                Ok(Some((head, changes(&files))))
             })
             .await?;
             let Some((head, mut files)) = found else { return Ok(false) };
@@ -228,16 +270,67 @@ fn waits_at(view: &RunView) -> Option<(u32, String)> {
     Some((hold.number, job.phase.work.as_ref()?.head.clone()))
 }
 
-/// Every comment of the review, from its first round on.
-fn comments(view: &RunView, checkpoint: &Checkpoint) -> Vec<Comment> {
-    if let Some((_, job)) = view.run.job()
-        && job.phase.name() == checkpoint.phase
-    {
-        return job.comments.clone();
+impl Reviewed {
+    /// What its checkpoint shows: the deliverable a verdict is bound to.
+    pub fn asked(&self) -> Value {
+        asked(self.checkpoint.content.as_ref())
     }
-    let said = view.history.iter().filter_map(|(_, _, event)| match event {
-        RunEvent::Commented(comment) if comment.phase == checkpoint.phase => Some(Comment::clone(comment)),
-        _ => None,
-    });
-    said.collect()
+}
+
+fn asked(content: Option<&Content>) -> Value {
+    content.and_then(|content| serde_json::from_slice(&content.bytes).ok()).unwrap_or_default()
+}
+
+/// Work that waits beside its branch does not fit the branch; otherwise the branch does not fit what it is
+/// to be merged into.
+fn clash(
+    repository: &JobRepository,
+    branch: &Branch,
+    head: &Oid,
+) -> Result<Option<Conflict>, checkrein_forge::ForgeError> {
+    match repository.bare.unmerged_work(branch)? {
+        Some(work) => repository.bare.conflict_between(head, &work),
+        None => repository.bare.conflict_between(&repository.main()?, head),
+    }
+}
+
+/// Every comment of the review from its first round on, and what was said about files.
+fn said(view: &RunView, checkpoint: &Checkpoint) -> (Vec<Comment>, IndexMap<String, FileMark>) {
+    let now = view.run.job().filter(|(_, job)| job.phase.name() == checkpoint.phase);
+    match now {
+        Some((_, job)) => (job.comments.clone(), job.marks.clone()),
+        None => as_it_ended(view, &checkpoint.phase).map(|job| (job.comments, job.marks)).unwrap_or_default(),
+    }
+}
+
+/// The job as it was when a phase ended.
+fn as_it_ended(view: &RunView, phase: &str) -> Option<JobState> {
+    let mut history = view.history.iter();
+    let (_, at, created) = history.next()?;
+    let (id, definition) = (view.run.id.clone(), view.run.definition.clone());
+    let (mut run, _) = Run::create(id, definition, created.clone(), *at);
+    for (_, at, event) in history {
+        if matches!(event, RunEvent::PhaseEnded { phase: ended, .. } if ended == phase) {
+            break;
+        }
+        run.fold(event, *at);
+    }
+    run.state.job.map(|job| *job)
+}
+
+/// What was decided right before the hold.
+fn because(view: &RunView, checkpoint: &Checkpoint) -> Vec<String> {
+    let mut decided: Vec<String> = Vec::new();
+    for (_, at, event) in &view.history {
+        match event {
+            RunEvent::AttemptStarted { .. } => decided.clear(),
+            RunEvent::Decided(told) => decided = told.because.iter().map(|(_, text)| text.clone()).collect(),
+            RunEvent::RunHeld { reason, .. } if *at == checkpoint.created_at => {
+                // A conflict at the merge was no decision of the policy.
+                return if decided.contains(reason) { decided } else { vec![reason.clone()] };
+            }
+            _ => {}
+        }
+    }
+    decided
 }

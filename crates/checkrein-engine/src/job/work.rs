@@ -9,17 +9,17 @@ use checkrein_core::boundary::PhaseKind;
 use checkrein_core::config::Settings;
 use checkrein_core::response::Response;
 use checkrein_core::run::job::{
-    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, Isolation, JobDefinition, Stage, TodoList,
-    Work,
+    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, JobDefinition, Stage, TodoList, Whole, Work,
 };
 use checkrein_core::run::{Finished, Run};
-use checkrein_forge::{Change, Collect, Collected, Diff, DiffLimits, ForgeError, Landing, Limits, Oid};
+use checkrein_forge::{Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
 use uuid::Uuid;
 
 use super::artefacts;
+use super::isolation::{cache, isolated};
 use super::outcome::{Outcome, outcome};
 use super::place::JobPlace;
-use super::prepare::{Prepared, environment, prepare};
+use super::prepare::{Prepared, environment, prepare, read_own};
 use super::repository::JobRepository;
 use crate::process::{Attempt, Ended, Exit, Stdin};
 use crate::run::{Performed, Performer, Place, Supervised, redact, secrets_of};
@@ -79,8 +79,8 @@ pub(crate) async fn perform(
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     let attempt = Attempt {
         key: run.id.attempt(under_way.start),
-        argv: argv(definition, &agent, engine, &job_place)?,
-        env: environment(run, &engine.settings, &prepared, &addresses),
+        argv: isolated(definition, &agent, engine, &job_place)?,
+        env: environment(run, &engine.settings, &prepared, &addresses, cache(definition, &job_place)),
         cwd: prepared.clone.clone(),
         stdin: Stdin::Text(prepared.brief.clone()),
         wall: definition.timeout,
@@ -153,20 +153,10 @@ fn read_outcome(
 ) -> Outcome {
     let classifier = settings.classifier();
     let clean = |value: &mut serde_json::Value| redact(value, secrets);
-    outcome(definition, ended, &prepared.result_file, stderr, classifier, clean)
-}
-
-fn argv(
-    definition: &JobDefinition,
-    agent: &str,
-    _engine: &Engine,
-    _place: &JobPlace,
-) -> Result<Vec<std::ffi::OsString>, EngineError> {
-    let shell = vec!["/bin/sh".into(), "-c".into(), agent.into()];
-    match definition.isolation {
-        Isolation::None => Ok(shell),
-        Isolation::Sandbox => Err(EngineError::NoSandbox("it is not built in".to_owned())),
-    }
+    let outcome = outcome(definition, ended, &prepared.result_file, stderr, classifier, clean);
+    // As it was written it may hold what nobody else should see.
+    let _ = std::fs::remove_file(&prepared.result_file);
+    outcome
 }
 
 /// Ready once a directory holds more than it may.
@@ -270,6 +260,7 @@ fn describe(
     let phase = &job.phase;
     let strategic = phase.attempt_kind() == PhaseKind::Strategic;
     let taken = head(prepared)?;
+    read_own(repository, definition, phase, &taken);
     if strategic && outcome.result.next_todos.is_empty() && phase.stage == Stage::Work {
         match repository
             .text(&taken, &definition.repository.artefact("todos.yaml"))
@@ -280,43 +271,52 @@ fn describe(
             None => {}
         }
     }
-    let mut work = Work { result: outcome.result, base: prepared.base.to_string(), ..Work::default() };
+    // An agent that merged the job's main branch into its own has brought the two closer.
+    let base = repository.bare.merge_base(&repository.main()?, &taken)?;
+    let base = base.unwrap_or_else(|| prepared.base.clone());
+    let mut work = Work { result: outcome.result, base: base.to_string(), ..Work::default() };
+    // What people pushed meanwhile, the agent has not seen yet.
+    let unseen_since = collected.as_ref().and_then(|collected| match &collected.landing {
+        Landing::Merged => Some(collected.work.clone()),
+        Landing::Conflict { .. } => Some(prepared.start.clone()),
+        Landing::Nothing | Landing::Forward => None,
+    });
     if let Some(Landing::Conflict { conflict, kept_on }) = collected.map(|collected| collected.landing) {
         let kept_on = Some(kept_on.to_string());
         let files = conflict.files.iter().map(|file| file.path.to_string()).collect();
         work.conflict = Some(Conflict { files, messages: conflict.messages, kept_on });
     }
     let head = artefacts::write(repository, run, &prepared.branch, &taken, &work, at)?;
-    repository.mirror(definition, &prepared.branch);
     work.head = head.to_string();
-    work.left = head.to_string();
-    let diff = repository.bare.diff(&prepared.base, &head, &NAMES_ONLY)?;
-    work.files = changes(&diff);
+    work.left = unseen_since.unwrap_or_else(|| head.clone()).to_string();
+    work.files = changes(&repository.bare.changed_files(&base, &head)?);
     work.files_total = work.files.len();
+    if work.result.outcome == AgentOutcome::JobComplete {
+        let start = repository.start(definition)?;
+        let files = changes(&repository.bare.changed_files(&start, &head)?);
+        work.whole = Some(Whole { base: start.to_string(), files_total: files.len(), files });
+    }
     if let Some(rework) = &phase.rework {
         // A new branch shares nothing with what was looked at.
-        let looked_at = Oid::parse(&rework.head).unwrap_or_else(|_| prepared.base.clone());
+        let looked_at = Oid::parse(&rework.head).unwrap_or_else(|_| base.clone());
         let own = definition.repository.artefacts();
-        let since = repository.bare.diff(&looked_at, &head, &NAMES_ONLY)?;
+        let since = repository.bare.changed_files(&looked_at, &head)?;
         let paths = changes(&since).into_iter().map(|file| file.path);
         work.changed_in_round = paths.filter(|path| !artefacts::is_record(own, path)).collect();
         work.commits = own_commits(repository, &looked_at, &head)?;
     } else {
         work.changed_in_round = work.files.iter().map(|file| file.path.clone()).collect();
-        work.commits = own_commits(repository, &prepared.base, &head)?;
+        work.commits = own_commits(repository, &base, &head)?;
     }
     Ok((work, outcome.response))
 }
-
-/// The lines are of no interest here.
-const NAMES_ONLY: DiffLimits = DiffLimits { file_lines: 0, line_bytes: 0, total_bytes: 0 };
 
 fn own_commits(repository: &JobRepository, since: &Oid, head: &Oid) -> Result<usize, ForgeError> {
     let commits = repository.bare.log(Some(since), head, 1000)?;
     Ok(commits.iter().filter(|commit| commit.author_email == repository.agent.email()).count())
 }
 
-pub(super) fn changes(diff: &Diff) -> Vec<FileChange> {
+pub(super) fn changes(files: &[FileDiff]) -> Vec<FileChange> {
     let word = |change: &Change| match change {
         Change::Added => "added",
         Change::Deleted => "deleted",
@@ -324,20 +324,20 @@ pub(super) fn changes(diff: &Diff) -> Vec<FileChange> {
         Change::Retyped => "retyped",
         Change::Renamed { .. } => "renamed",
     };
-    let file = |file: &checkrein_forge::FileDiff| FileChange {
+    let file = |file: &FileDiff| FileChange {
         path: file.path.to_string(),
         change: word(&file.change).to_owned(),
         added: file.added,
         removed: file.removed,
     };
     // A file that went somewhere else has left a place that may be protected.
-    let left = diff.files.iter().filter_map(|file| match &file.change {
+    let left = files.iter().filter_map(|file| match &file.change {
         Change::Renamed { from, .. } => {
             Some(FileChange { path: from.to_string(), change: "deleted".to_owned(), added: 0, removed: 0 })
         }
         _ => None,
     });
-    diff.files.iter().map(file).chain(left).collect()
+    files.iter().map(file).chain(left).collect()
 }
 
 fn head(prepared: &Prepared) -> Result<Oid, EngineError> {

@@ -16,6 +16,7 @@ mod output;
 mod protocol;
 mod redact;
 mod running;
+mod sandbox;
 mod spawn;
 mod stream;
 mod supervisor;
@@ -28,6 +29,10 @@ pub use client::{Supervisor, supervise_with, this_program};
 pub use leftovers::end_leftovers;
 pub use lock::{Lock, wait_for_lock};
 pub use output::{ends_in_a_long_object, last_line, last_object};
+pub use sandbox::{
+    Landlock, NOT_FOUND, NOT_PROTECTED, NOT_STARTED, Namespaces, Protection, SANDBOX, SANDBOXED, Sandbox,
+    default_masks, default_readable, sandbox, sandbox_available, sandboxed,
+};
 pub use supervisor::supervise;
 
 /// The first argument that makes the program a supervisor; the lock file is the second.
@@ -52,6 +57,8 @@ pub enum ProcessError {
     SupervisorGone { ended: usize },
     #[error("processes of attempt `{key}` cannot be ended: {}", numbers(pids))]
     StillAlive { key: String, pids: Vec<i32> },
+    #[error("there is no sandbox here: {reason}")]
+    NoSandbox { reason: String },
     #[error("the processes of this machine cannot be listed: {0}")]
     NoProcesses(#[source] std::io::Error),
 }

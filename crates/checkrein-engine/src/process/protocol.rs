@@ -62,7 +62,7 @@ enum Input {
 /// A path, an argument or a variable: nearly always text, and if not, then bytes.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Text {
+pub(super) enum Text {
     Text(String),
     Bytes(Vec<u8>),
 }

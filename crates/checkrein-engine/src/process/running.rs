@@ -301,7 +301,7 @@ impl Running<'_> {
     }
 }
 
-fn exit(status: WaitStatus) -> Option<Exit> {
+pub(super) fn exit(status: WaitStatus) -> Option<Exit> {
     let code = status.exit_status().map(Exit::Code);
     code.or_else(|| status.terminating_signal().map(Exit::Signal))
 }

@@ -69,6 +69,8 @@ impl Engine {
             end_leftovers(&id.attempt(start), PATIENCE)?;
         }
         // What a job's agent had done is kept on its branch (L14).
-        job::keep_work(self, &self.load_run(id).await?.run).await
+        let run = self.load_run(id).await?.run;
+        job::clear_up(self, &run).await?;
+        job::keep_work(self, &run).await
     }
 }

@@ -75,6 +75,7 @@ impl Engine {
         let lock = place.wait_for_lock(BUSY_MAX).await?.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
         place.fallbacks.iter().for_each(|trouble| watch.warn(trouble.clone()));
         let view = self.load_run(&id).await?;
+        job::clear_up(self, &view.run).await?;
         let log = Log::open(&place, &view.run, &view.history, &mut |text| watch.warn(text));
         let performer = Performer::new();
         Ok(Driver { engine: self, by: by.clone(), view, place, performer, log, begun: None, _lock: lock })
@@ -412,6 +413,7 @@ impl Driver<'_> {
                 RunStatus::Held => match self.engine.answer_to(&self.view).await? {
                     Some(answer) => Some(answer),
                     None => {
+                        job::show(self.engine, &self.view.run).await;
                         let checkpoint = self.view.checkpoint.clone().unwrap_or_default();
                         return Ok(Rest::Held { checkpoint });
                     }
@@ -429,20 +431,19 @@ impl Driver<'_> {
                         Some(Command::Lose { start })
                     }
                 }
-                _ => return Ok(Rest::Ended),
+                _ => {
+                    job::show(self.engine, &self.view.run).await;
+                    return Ok(Rest::Ended);
+                }
             };
             let moved = match next {
-                Some(command) => self.apply(command, watch).await,
+                Some(command) => self.apply_still(command, watch).await,
                 None => Err(EngineError::RunMoved),
             };
             match moved {
                 Ok(()) => {}
                 // Somebody else changed it: it was cancelled, nearly always.
-                Err(EngineError::RunMoved) => {
-                    let seen = self.view.history.len();
-                    self.view = self.engine.load_run(&self.view.run.id).await?;
-                    self.tell(seen, watch);
-                }
+                Err(EngineError::RunMoved) => self.reload(watch).await?,
                 Err(error) => return Err(error),
             }
             self.begun = Some(self.view.run.state.starts);
@@ -489,16 +490,22 @@ impl Driver<'_> {
         })
     }
 
-    /// Ready when somebody else has changed the run.
+    /// Ready when somebody else has ended the attempt under way. Another level or a comment leaves it alone.
     fn moved(&self) -> impl Future<Output = ()> + use<> {
         let (store, id) = (self.engine.store.clone(), self.view.run.id.clone());
-        let known = Version(self.view.run.state.version);
+        let (mut known, start) = (Version(self.view.run.state.version), self.start());
         async move {
             let Ok(mut changes) = store.changes() else { return std::future::pending().await };
             loop {
                 changes.borrow_and_update();
-                if store.run_version(id.as_str()).await.is_ok_and(|version| version != known) {
-                    return;
+                let version = store.run_version(id.as_str()).await.unwrap_or(known);
+                if version != known {
+                    let stored = store.run(id.as_str()).await;
+                    let under_way = stored.ok().flatten().and_then(|stored| stored.run.state.under_way);
+                    if under_way.map(|under_way| under_way.start) != start {
+                        return;
+                    }
+                    known = version;
                 }
                 if changes.changed().await.is_err() {
                     return std::future::pending().await;
@@ -512,6 +519,34 @@ impl Driver<'_> {
         drop(wait_for_lock(&self.place.supervisor_lock(), LEFTOVERS_MAX)?);
         end_leftovers(&self.view.run.id.attempt(start), LEFTOVERS_MAX)?;
         Ok(())
+    }
+
+    /// The attempt under way.
+    fn start(&self) -> Option<u64> {
+        self.view.run.state.under_way.as_ref().map(|under_way| under_way.start)
+    }
+
+    async fn reload(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        let seen = self.view.history.len();
+        self.view = self.engine.load_run(&self.view.run.id).await?;
+        self.tell(seen, watch);
+        Ok(())
+    }
+
+    /// Applies what became of an attempt as long as it is the one under way, whatever people said meanwhile.
+    async fn apply_still(&mut self, command: Command, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        let start = self.start();
+        loop {
+            match self.apply(command.clone(), watch).await {
+                Err(EngineError::RunMoved) if start.is_some() => {
+                    self.reload(watch).await?;
+                    if self.start() != start {
+                        return Err(EngineError::RunMoved);
+                    }
+                }
+                applied => return applied,
+            }
+        }
     }
 
     async fn apply(&mut self, command: Command, watch: &mut dyn Watch) -> Result<(), EngineError> {

@@ -14,6 +14,7 @@ use crate::call::Fed;
 use crate::error::ForgeError;
 use crate::identity::Identity;
 use crate::import::{Parent, Stream};
+use crate::log::Commit;
 use crate::oid::Oid;
 use crate::path::TreePath;
 use crate::push::{Landing, Remembered};
@@ -100,12 +101,16 @@ impl Bare {
         history: Option<&History>,
     ) -> Result<(Oid, Vec<Finding>), ForgeError> {
         let commits = history.map(|history| history.commits.as_slice()).unwrap_or_default();
+        let joined = self.joined(collect.branch, commits)?;
         let (imported, odd) = self.import(|stream| {
             let mut last = None;
             for commit in commits {
                 let parent = last.map_or(Parent::Commit(&before.taken), Parent::Mark);
                 let by = collect.agent.at(commit.authored_at_seconds.min(collect.at_seconds));
                 let mark = stream.commit(Some(&parent), &by, &by, &format!("{}\n", commit.message))?;
+                for (_, other) in joined.iter().filter(|(by, _)| *by == commit.oid) {
+                    stream.joins(other)?;
+                }
                 stream.whole_tree(&commit.tree)?;
                 last = Some(mark);
             }
@@ -128,6 +133,28 @@ impl Bare {
             None => (before.taken.clone(), self.tree_of(&before.taken)?),
         };
         Ok((if tree == committed_tree { committed } else { with_files }, odd))
+    }
+
+    /// What an agent's commits merged of ours: each commit and the one it joins. Without it, a conflict that
+    /// an agent resolved would be met again. Whatever else it merged is only its files.
+    fn joined(&self, branch: &Branch, commits: &[Commit]) -> Result<Vec<(Oid, Oid)>, ForgeError> {
+        let merges: Vec<&Commit> = commits.iter().filter(|commit| commit.parents.len() > 1).collect();
+        if merges.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ours = self.references(&[self.names().main(), branch.unmerged()].map(|ours| ours.reference()))?;
+        let mut joined = Vec::new();
+        for commit in merges {
+            for other in commit.parents.iter().skip(1) {
+                for tip in ours.values() {
+                    if self.contains(tip, other)? {
+                        joined.push((commit.oid.clone(), other.clone()));
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(joined)
     }
 
     fn write_files(

@@ -22,6 +22,7 @@ use crate::error::ForgeError;
 use crate::git::UPLOAD_PACK;
 use crate::identity::Identity;
 use crate::oid::Oid;
+use crate::path::quoted;
 use crate::push::Remembered;
 use crate::refs::Transaction;
 use crate::repository::{Bare, FETCH, Kind, init};
@@ -79,19 +80,29 @@ impl Bare {
         let inside = place.join(".git");
         let on = |arguments: &[&str]| git.call_on(&inside, arguments).env("GIT_WORK_TREE", place);
         // No remote is written down, so that a push of the agent finds no way by itself.
-        let main = self.names().main();
+        let (main, unmerged) = (self.names().main(), branch.unmerged());
         let mut fetch =
             git.call_on(&inside, FETCH).arg("--update-head-ok").arg(UPLOAD_PACK).arg("--").arg(self.path());
         fetch = fetch.arg(format!("{head}:{}", branch.reference()));
-        if main != *branch && self.head(&main)?.is_some() {
-            fetch = fetch.arg(format!("{0}:{0}", main.reference()));
+        // What the branch may have to be merged with.
+        let others = [main, unmerged].map(|other| other.reference());
+        for reference in self.references(&others)?.into_keys() {
+            if others.contains(&reference) && reference != branch.reference() {
+                fetch = fetch.arg(format!("{reference}:{reference}"));
+            }
         }
         fetch.run()?;
         on(&["read-tree", "-m", "-u", "HEAD"]).run()?;
-        let settings = [("user.name", agent.name()), ("user.email", agent.email()), ("gc.auto", "0")];
-        for (key, value) in settings {
-            on(&["config", key, value]).run()?;
-        }
-        Ok(())
+        // Nobody but us has been here yet, so what git keeps is written without asking it three times.
+        let config = inside.join("config");
+        let failed = |error| ForgeError::file(&config, error);
+        let (name, email) = (quoted(agent.name().as_bytes()), quoted(agent.email().as_bytes()));
+        let mut lines = fs::read(&config).map_err(failed)?;
+        lines.extend(b"[user]\n\tname = ");
+        lines.extend(name);
+        lines.extend(b"\n\temail = ");
+        lines.extend(email);
+        lines.extend(b"\n[gc]\n\tauto = 0\n");
+        fs::write(&config, lines).map_err(failed)
     }
 }

@@ -248,13 +248,20 @@ fn a_step_that_always_kills_its_supervisor_fails() {
 
 /// The process between an engine and its steps.
 pub fn supervisor_of(engine: u32) -> Option<u32> {
+    children_of(engine).first().map(|(pid, _)| *pid)
+}
+
+/// The processes an engine has started itself, and how they were called.
+pub fn children_of(engine: u32) -> Vec<(u32, String)> {
     let parent = |pid: u32| -> Option<u32> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
     };
     let entries = fs::read_dir("/proc").unwrap();
-    let mut pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    pids.find(|pid| parent(*pid) == Some(engine))
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let children = pids.filter(|pid| parent(*pid) == Some(engine));
+    let name = |pid: u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    children.map(|pid| (pid, name(pid))).collect()
 }
 
 pub fn kill_9(pid: u32) {
@@ -262,10 +269,10 @@ pub fn kill_9(pid: u32) {
     let _ = kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL);
 }
 
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -9,7 +9,7 @@ mod gate;
 mod handling;
 mod inherit;
 mod inside;
-mod kill;
+pub mod kill;
 mod limits;
 mod log;
 mod older;

@@ -17,6 +17,8 @@ pub struct OnBranch {
     pub human_diff: Option<String>,
     /// Who they were, and what they say they did.
     pub human_commits: Vec<String>,
+    /// The name of the job's main branch.
+    pub main: String,
 }
 
 /// The brief of the attempt that is due.
@@ -56,7 +58,12 @@ pub fn brief(run: &Run, branch: &OnBranch) -> String {
         section(&mut out, "What people changed", text.trim_end());
     }
     if let Some(conflict) = phase.work.as_ref().and_then(|work| work.conflict.as_ref()) {
-        let mut text = String::from("Merging met a conflict. Resolve it on this branch.\n\n");
+        let other = conflict.kept_on.clone().unwrap_or_else(|| branch.main.clone());
+        let mut text = format!(
+            "Merging met a conflict. Resolve it on this branch: merge `{}` into it, settle these files, and \
+             commit the merge.\n\n",
+            one_line(&other)
+        );
         bullets(&mut text, &conflict.files);
         section(&mut out, "Conflict", text.trim_end());
     }

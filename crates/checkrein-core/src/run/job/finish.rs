@@ -29,10 +29,14 @@ pub(in crate::run) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result
         && let Some(why) = unfinished(&phase, &work)
     {
         work.result.outcome = AgentOutcome::PhaseDone;
+        work.whole = None;
         response.warn(format!("job_complete was not accepted: {why}"));
     }
     work.protected = protected(moved.run.policy(), definition.repository.artefacts(), &work);
     work.files.truncate(FILES_MAX);
+    if let Some(whole) = &mut work.whole {
+        whole.files.truncate(FILES_MAX);
+    }
     work.changed_in_round.truncate(FILES_MAX);
     work.result.usage.time_ms = finished.duration_ms;
     moved.record(RunEvent::AttemptFinished(Box::new(Attempt {

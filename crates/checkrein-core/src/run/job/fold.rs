@@ -51,8 +51,12 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
         RunEvent::ReviewMoved { head, files, files_total, .. } => {
             if let Some(work) = &mut job.phase.work {
                 work.head.clone_from(head);
-                work.files.clone_from(files);
-                work.files_total = *files_total;
+                let (of, total) = match &mut work.whole {
+                    Some(whole) => (&mut whole.files, &mut whole.files_total),
+                    None => (&mut work.files, &mut work.files_total),
+                };
+                of.clone_from(files);
+                *total = *files_total;
                 work.conflict = None;
             }
         }

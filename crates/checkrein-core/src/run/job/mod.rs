@@ -121,12 +121,15 @@ pub struct Work {
     /// Where the phase was cut from the job's main branch.
     pub base: String,
     pub head: String,
-    /// Where the agent left the branch; what is beyond it is a person's.
+    /// The last commit the agent knows of; what people did beyond it, it has still to be told.
     pub left: String,
     /// What differs between the two, without the job's own files; the first so many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChange>,
     pub files_total: usize,
+    /// What the whole job changed, where this is its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Whole>,
     /// Commits of the agent in this round.
     #[serde(default)]
     pub commits: usize,
@@ -141,6 +144,15 @@ pub struct Work {
     pub conflict: Option<Conflict>,
 }
 
+/// Everything a job changed: what is looked at when it is complete.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Whole {
+    /// Where the job started.
+    pub base: String,
+    pub files: Vec<FileChange>,
+    pub files_total: usize,
+}
+
 /// What was used up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
@@ -148,6 +160,16 @@ pub struct Spent {
     pub tokens: u64,
     pub cost: f64,
     pub time_ms: u64,
+}
+
+impl Work {
+    /// Where what is looked at begins, the files that differ from there, and how many there are.
+    pub fn looked_at(&self) -> (&str, &[FileChange], usize) {
+        match &self.whole {
+            Some(whole) => (&whole.base, &whole.files, whole.files_total),
+            None => (&self.base, &self.files, self.files_total),
+        }
+    }
 }
 
 impl Spent {

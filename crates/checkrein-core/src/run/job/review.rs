@@ -52,6 +52,7 @@ pub fn asked(run: &Run, hold: &Hold) -> Value {
     let phase = &job.phase;
     let work = phase.work.as_deref().cloned().unwrap_or_default();
     let result = &work.result;
+    let (base, files, files_total) = work.looked_at();
     let existing = match &definition.repository {
         Repository::Own => None,
         Repository::Existing { directory, .. } => Some(directory),
@@ -72,7 +73,8 @@ pub fn asked(run: &Run, hold: &Hold) -> Value {
         "revision": phase.revision,
         "round": hold.round,
         "repository": existing,
-        "base": work.base,
+        "isolation": definition.isolation,
+        "base": base,
         "head": work.head,
         "summary": result.summary,
         "todos": phase.todos,
@@ -80,8 +82,8 @@ pub fn asked(run: &Run, hold: &Hold) -> Value {
         "deliverables": result.deliverables,
         "confidence": result.confidence,
         "milestone": result.milestone,
-        "files": work.files,
-        "files_total": work.files_total,
+        "files": files,
+        "files_total": files_total,
         "protected": work.protected,
         "no_change_since_last_round": phase.is_unchanged(),
         "conflict": work.conflict,
