@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use checkrein_core::checkpoint::Refusal;
 use checkrein_core::document::{Gravity, Problem, Problems};
 use checkrein_core::run::{CommandKind, Refusal as RunRefusal};
-use checkrein_engine::EngineError;
+use checkrein_engine::{DefinitionError, EngineError};
 use checkrein_forge::ForgeError;
 use checkrein_store::{StoreError, TransferError};
 
@@ -128,6 +128,7 @@ impl From<EngineError> for CliError {
             | EngineError::SeveralRuns { .. }
             | EngineError::RunBusy(_)
             | EngineError::RunMoved
+            | EngineError::OtherVersion { .. }
             | EngineError::RunRefused(_)
             | EngineError::NoToken(_)
             | EngineError::OtherContent(_)
@@ -204,6 +205,16 @@ impl From<EngineError> for CliError {
             other => Body::Message { message: other.to_string(), hint: hint.map(str::to_owned) },
         };
         CliError { exit, body }
+    }
+}
+
+impl From<DefinitionError> for CliError {
+    fn from(error: DefinitionError) -> CliError {
+        match error {
+            DefinitionError::Problems(problems) => problems.into(),
+            DefinitionError::Refused { message, hint: None } => CliError::usage(message),
+            DefinitionError::Refused { message, hint: Some(hint) } => CliError::usage(message).hint(hint),
+        }
     }
 }
 

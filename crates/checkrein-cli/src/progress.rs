@@ -9,6 +9,7 @@ use checkrein_core::report::duration_words;
 use checkrein_core::response::Status;
 use checkrein_core::run::{Interruption, Place, Run, RunEvent};
 use checkrein_engine::Watch;
+use checkrein_server::wire::event::said as said_as_json;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use serde_json::json;
@@ -81,14 +82,8 @@ impl Watch for Progress {
     fn event(&mut self, run: &Run, seq: u64, at: Timestamp, event: &RunEvent) {
         if let Progress::Events = self {
             let mut line = json!({"run_id": run.id, "seq": seq, "at": at});
-            if let (Some(line), Ok(serde_json::Value::Object(said))) =
-                (line.as_object_mut(), serde_json::to_value(event))
-            {
-                // Where something happened is `at` in the event; when is the same word in the envelope.
-                line.extend(said.into_iter().map(|(key, value)| match key.as_str() {
-                    "at" => ("boundary".to_owned(), value),
-                    _ => (key, value),
-                }));
+            if let Some(line) = line.as_object_mut() {
+                line.extend(said_as_json(event));
                 if let (RunEvent::RunHeld { .. }, Some(hold)) = (event, &run.state.hold) {
                     line.insert("checkpoint".to_owned(), run.id.checkpoint(hold).into());
                 }

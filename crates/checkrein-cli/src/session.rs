@@ -99,6 +99,11 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
 }
 
 impl Session {
+    /// The engine alone, for whoever has a runtime of their own.
+    pub fn into_engine(self) -> Engine {
+        self.engine
+    }
+
     pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
     }

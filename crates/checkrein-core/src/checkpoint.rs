@@ -3,6 +3,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::deliverable::Digest;
@@ -12,6 +13,8 @@ pub struct Checkpoint {
     pub id: CheckpointId,
     /// The run that waits at it.
     pub run: Option<String>,
+    /// The agent that asked; none where somebody with more rights did.
+    pub owner: Option<String>,
     pub worker: String,
     pub phase: String,
     /// The type the worker gave it, such as `deliverable`.
@@ -65,7 +68,7 @@ impl fmt::Display for CheckpointId {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckpointStatus {
     Pending,
@@ -111,7 +114,7 @@ impl fmt::Display for CheckpointStatus {
 }
 
 /// A person's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Approve,
@@ -225,6 +228,7 @@ mod tests {
         Checkpoint {
             id: CheckpointId::new("c1").unwrap(),
             run: None,
+            owner: None,
             worker: "w".into(),
             phase: "p".into(),
             kind: "deliverable".into(),

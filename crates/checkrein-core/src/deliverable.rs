@@ -243,6 +243,20 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
+impl schemars::JsonSchema for Digest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Digest".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A SHA-256 in hexadecimal; `sha256:` may stand before it",
+            "type": "string",
+            "pattern": "^\\s*(sha256:)?[0-9a-fA-F]{64}\\s*$"
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

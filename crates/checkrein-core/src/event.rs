@@ -19,6 +19,9 @@ pub enum Event {
         /// The run that waits at it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<String>,
+        /// The agent that asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<String>,
         worker: String,
         phase: String,
         #[serde(rename = "type")]
@@ -57,6 +60,7 @@ impl Event {
     pub fn created(checkpoint: &Checkpoint) -> Event {
         Event::CheckpointCreated {
             run: checkpoint.run.clone(),
+            owner: checkpoint.owner.clone(),
             worker: checkpoint.worker.clone(),
             phase: checkpoint.phase.clone(),
             kind: checkpoint.kind.clone(),
@@ -99,12 +103,13 @@ pub fn fold_checkpoint(
 ) -> Option<Checkpoint> {
     use CheckpointStatus::{NotRequired, Pending};
     match (event, so_far) {
-        (Event::CheckpointCreated { run, worker, phase, kind, digest, round, status }, None)
+        (Event::CheckpointCreated { run, owner, worker, phase, kind, digest, round, status }, None)
             if matches!(status, Pending | NotRequired) =>
         {
             Some(Checkpoint {
                 id: id.clone(),
                 run: run.clone(),
+                owner: owner.clone(),
                 worker: worker.clone(),
                 phase: phase.clone(),
                 kind: kind.clone(),
@@ -148,6 +153,7 @@ mod tests {
         use CheckpointStatus::*;
         let created = |status| Event::CheckpointCreated {
             run: None,
+            owner: None,
             worker: "w".into(),
             phase: "p".into(),
             kind: "deliverable".into(),

@@ -5,14 +5,16 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     #[serde(skip)]
     pub kind: FindingKind,
     pub text: String,
     pub severity: Severity,
+    #[schemars(with = "String")]
     pub category: Category,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
     pub suggested_fix: Option<Fix>,
     /// What the response said where it was not a severity; `severity` is then medium.
     #[serde(default, skip_serializing_if = "Option::is_none")]

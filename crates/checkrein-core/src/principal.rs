@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +21,7 @@ impl Principal {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PrincipalKind {
     Person,
@@ -29,7 +30,7 @@ pub enum PrincipalKind {
 }
 
 /// What a principal may do. Each role may do what the one before it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     Viewer,
@@ -62,6 +63,15 @@ impl fmt::Display for Role {
 }
 
 impl PrincipalKind {
+    /// Who usually has a role.
+    pub const fn of_role(role: Role) -> PrincipalKind {
+        match role {
+            Role::Agent => PrincipalKind::Agent,
+            Role::Viewer => PrincipalKind::Program,
+            Role::Reviewer | Role::Admin => PrincipalKind::Person,
+        }
+    }
+
     pub const fn name(self) -> &'static str {
         match self {
             PrincipalKind::Person => "person",

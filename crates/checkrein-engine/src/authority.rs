@@ -9,6 +9,7 @@ pub enum Act {
     Read,
     AskForCheckpoint,
     StartRun,
+    SendWorkflow,
     ManageRuns,
     GiveVerdict,
     Withdraw,
@@ -23,6 +24,7 @@ impl Act {
             Act::Read => "read checkpoints, runs and events",
             Act::AskForCheckpoint => "ask for a checkpoint",
             Act::StartRun => "start and drive a run",
+            Act::SendWorkflow => "run a workflow that is sent",
             Act::ManageRuns => "resume or cancel a run that was stopped",
             Act::GiveVerdict => "give a verdict",
             Act::Withdraw => "withdraw a checkpoint",
@@ -33,11 +35,13 @@ impl Act {
     }
 }
 
-/// The least role that may do each act. Nothing an agent is given can give a verdict.
+/// The least role that may do each act. Nothing an agent is given can give a verdict; and whoever sends
+/// a workflow has its commands run by the server, which could do anything.
 pub static MATRIX: &[(Act, Role)] = &[
     (Act::Read, Role::Viewer),
     (Act::AskForCheckpoint, Role::Agent),
     (Act::StartRun, Role::Agent),
+    (Act::SendWorkflow, Role::Admin),
     (Act::ManageRuns, Role::Reviewer),
     (Act::GiveVerdict, Role::Reviewer),
     (Act::Withdraw, Role::Reviewer),
@@ -45,6 +49,11 @@ pub static MATRIX: &[(Act, Role)] = &[
     (Act::Clear, Role::Admin),
     (Act::ManageStore, Role::Admin),
 ];
+
+/// The least role that may do an act.
+pub fn least(act: Act) -> Role {
+    MATRIX.iter().find(|(known, _)| *known == act).map_or(Role::Admin, |(_, least)| *least)
+}
 
 pub fn allowed(role: Role, act: Act) -> bool {
     MATRIX.iter().any(|(known, least)| *known == act && role >= *least)

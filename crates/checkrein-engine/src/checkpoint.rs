@@ -17,6 +17,7 @@ use checkrein_store::{CheckpointFilter, Commit, CommitError, Page, StoredCheckpo
 use uuid::Uuid;
 
 use crate::authority::{Act, require};
+use crate::sight::{owner, sight};
 use crate::{Engine, EngineError};
 
 /// The reason of a verdict nobody thought about (C11).
@@ -46,12 +47,21 @@ pub struct VerdictRequest {
     pub start_over: bool,
     /// Also where changes are requested of single files (X13).
     pub confirmed: bool,
+    /// The version that was looked at; none takes any.
+    pub version: Option<Version>,
 }
 
 impl VerdictRequest {
     pub fn new(verdict: Verdict, reason: Option<String>) -> VerdictRequest {
-        let comments = Vec::new();
-        VerdictRequest { verdict, reason, judged: None, comments, start_over: false, confirmed: false }
+        VerdictRequest {
+            verdict,
+            reason,
+            judged: None,
+            comments: Vec::new(),
+            start_over: false,
+            confirmed: false,
+            version: None,
+        }
     }
 }
 
@@ -80,6 +90,8 @@ impl Judged {
 pub struct CheckpointView {
     pub checkpoint: Checkpoint,
     pub content: Option<Content>,
+    /// How often it was changed.
+    pub version: Version,
 }
 
 impl Engine {
@@ -118,6 +130,7 @@ impl Engine {
         let held = Checkpoint {
             id,
             run: None,
+            owner: owner(by),
             worker: new.worker,
             phase: new.phase,
             kind: new.kind,
@@ -170,7 +183,8 @@ impl Engine {
             // The id is taken: by the same submission, whose answer counts, or by another one.
             Err(CommitError::Conflict) => {
                 let there = self.checkpoint_row(checkpoint.id.as_str()).await?.checkpoint;
-                if there.same_submission(&checkpoint) {
+                let seen = self.sees(by, there.id.as_str()).await?;
+                if seen && there.same_submission(&checkpoint) {
                     Ok(there)
                 } else {
                     Err(EngineError::OtherContent(there.id))
@@ -205,7 +219,7 @@ impl Engine {
             None => None,
         };
         let tell = |next: &Checkpoint| Event::resolved_by(next, by);
-        self.resolve(id, tell, |checkpoint| {
+        self.resolve(id, request.version, tell, |checkpoint| {
             if checkpoint.run.is_some() && request.verdict == Verdict::RequestChanges {
                 return Err(Refusal::NothingToChange { id: checkpoint.id.clone() });
             }
@@ -223,7 +237,7 @@ impl Engine {
 
     /// Nobody answered in time, and the policy makes that a no; it is never a yes.
     pub(crate) async fn time_out(&self, id: &str) -> Result<Checkpoint, EngineError> {
-        self.resolve(id, Event::resolved, |checkpoint| {
+        self.resolve(id, None, Event::resolved, |checkpoint| {
             checkpoint.resolve(&GivenVerdict {
                 verdict: Verdict::Reject,
                 reason: Some("nobody answered in time".to_owned()),
@@ -244,7 +258,7 @@ impl Engine {
     ) -> Result<Checkpoint, EngineError> {
         require(by, Act::Withdraw)?;
         let tell = |next: &Checkpoint| Event::resolved_by(next, by);
-        self.resolve(id, tell, |checkpoint| {
+        self.resolve(id, None, tell, |checkpoint| {
             checkpoint.withdraw(reason.clone(), by.name.clone(), self.now().max(checkpoint.created_at))
         })
         .await
@@ -252,8 +266,8 @@ impl Engine {
 
     pub async fn checkpoint(&self, by: &Principal, id: &str) -> Result<CheckpointView, EngineError> {
         require(by, Act::Read)?;
-        let checkpoint = self.checkpoint_row(id).await?.checkpoint;
-        self.view(checkpoint).await
+        let stored = self.seen_checkpoint(by, id).await?;
+        self.view(stored).await
     }
 
     /// In creation order (C7).
@@ -265,7 +279,8 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<StoredCheckpoint>, EngineError> {
         require(by, Act::Read)?;
-        Ok(self.store.checkpoints(filter, after, limit).await?)
+        let own = sight(by).map(|owner| CheckpointFilter { owner: Some(owner.to_owned()), ..filter.clone() });
+        Ok(self.store.checkpoints(own.as_ref().unwrap_or(filter), after, limit).await?)
     }
 
     /// Waits until the checkpoint is decided, or `at_most`; what it is then, perhaps still pending.
@@ -280,23 +295,23 @@ impl Engine {
         let decided = async {
             loop {
                 changes.borrow_and_update();
-                let checkpoint = self.checkpoint_row(id).await?.checkpoint;
-                if checkpoint.status != CheckpointStatus::Pending {
-                    return Ok(checkpoint);
+                let stored = self.seen_checkpoint(by, id).await?;
+                if stored.checkpoint.status != CheckpointStatus::Pending {
+                    return Ok(stored);
                 }
                 if changes.changed().await.is_err() {
                     return Err(EngineError::Store(checkrein_store::StoreError::Closed));
                 }
             }
         };
-        let checkpoint = match at_most {
+        let stored = match at_most {
             None => decided.await?,
             Some(at_most) => match tokio::time::timeout(at_most, decided).await {
                 Ok(decided) => decided?,
-                Err(_) => self.checkpoint_row(id).await?.checkpoint,
+                Err(_) => self.seen_checkpoint(by, id).await?,
             },
         };
-        self.view(checkpoint).await
+        self.view(stored).await
     }
 
     /// Forgets every checkpoint with its events and contents; tokens stay. For tests.
@@ -309,6 +324,7 @@ impl Engine {
     async fn resolve(
         &self,
         id: &str,
+        expected: Option<Version>,
         tell: impl Fn(&Checkpoint) -> Event,
         settle: impl Fn(&Checkpoint) -> Result<Resolved, checkrein_core::checkpoint::Refusal>,
     ) -> Result<Checkpoint, EngineError> {
@@ -319,6 +335,10 @@ impl Engine {
                 Some(held) => held,
                 None => self.checkpoint_row(id).await.map(|stored| (stored.checkpoint, stored.version))?,
             };
+            match expect_version(id, expected, version) {
+                Err(_) if guessed => continue,
+                checked => checked?,
+            }
             let next = match settle(&checkpoint) {
                 Ok(Resolved::Now(next)) => *next,
                 // Only what is stored can refuse.
@@ -354,8 +374,23 @@ impl Engine {
         self.store.checkpoint(&id).await?.ok_or_else(none)
     }
 
-    pub(crate) async fn view(&self, checkpoint: Checkpoint) -> Result<CheckpointView, EngineError> {
+    pub(crate) async fn view(&self, stored: StoredCheckpoint) -> Result<CheckpointView, EngineError> {
+        let StoredCheckpoint { checkpoint, version, .. } = stored;
         let content = self.store.content(&checkpoint.digest).await?;
-        Ok(CheckpointView { checkpoint, content })
+        Ok(CheckpointView { checkpoint, content, version })
+    }
+}
+
+/// Refuses a change that was decided on another version.
+pub(crate) fn expect_version(
+    id: &str,
+    expected: Option<Version>,
+    actual: Version,
+) -> Result<(), EngineError> {
+    match expected {
+        Some(expected) if expected != actual => {
+            Err(EngineError::OtherVersion { id: id.to_owned(), expected, actual })
+        }
+        _ => Ok(()),
     }
 }

@@ -8,9 +8,9 @@ use checkrein_core::document::Problems;
 use checkrein_core::principal::Role;
 use checkrein_core::run::RunId;
 use checkrein_forge::ForgeError;
-use checkrein_store::{StoreError, TransferError};
+use checkrein_store::{StoreError, TransferError, Version};
 
-use crate::Act;
+use crate::authority::{Act, least};
 use crate::process::ProcessError;
 
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +26,9 @@ pub enum EngineError {
     /// Somebody else changed it first; load it again.
     #[error("the run was changed meanwhile")]
     RunMoved,
+    /// A change was decided on another version than the one that is there.
+    #[error("`{id}` is at version {}, not at {}", actual.0, expected.0)]
+    OtherVersion { id: String, expected: Version, actual: Version },
     #[error(transparent)]
     RunRefused(#[from] checkrein_core::run::Refusal),
     #[error("`{}` cannot be used: {reason}", path.display())]
@@ -82,8 +85,4 @@ pub enum EngineError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Transfer(#[from] TransferError),
-}
-
-fn least(act: Act) -> Role {
-    crate::MATRIX.iter().find(|(known, _)| *known == act).map_or(Role::Admin, |(_, least)| *least)
 }

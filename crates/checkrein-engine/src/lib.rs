@@ -3,14 +3,21 @@
 
 mod authority;
 mod checkpoint;
+mod definition;
 mod doctor;
 mod error;
+mod event;
 mod held;
 mod job;
+mod policy;
 pub mod process;
+mod request;
 mod run;
+mod secret;
+mod sight;
 mod store;
 mod token;
+mod work;
 pub mod worker;
 
 use std::collections::HashMap;
@@ -22,15 +29,25 @@ use checkrein_store::Store;
 use jiff::Timestamp;
 
 use held::Held;
+use request::Requests;
+use secret::Secrets;
 
-pub use authority::{Act, MATRIX, allowed};
+pub use authority::{Act, MATRIX, allowed, least};
 pub use checkpoint::{CheckpointView, Judged, NewCheckpoint, VerdictRequest};
+pub use definition::{Defined, DefinitionError, RunRequest, define};
 pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
+pub use event::EventsOf;
 pub use job::{NewJob, RepositoryWanted, ReviewMaterial, Reviewed};
-pub use run::{Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch, output_name};
+pub use policy::Decided;
+pub use request::{Begun, Nonce, UnderWay};
+pub use run::{
+    AttemptOutput, Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch,
+    output_name,
+};
 pub use store::{Sweep, SweptAll, restore_store};
 pub use token::{NewToken, Token};
+pub use work::{LOOK_EVERY, Shift, WatchWork};
 
 pub struct Engine {
     store: Store,
@@ -38,6 +55,8 @@ pub struct Engine {
     /// Workers' policies, resolved when first asked for; settings do not change under an engine.
     worker_policies: Mutex<HashMap<String, Arc<Policy>>>,
     held: Held,
+    requests: Requests,
+    secrets: Secrets,
 }
 
 /// Names come from outside; so many are remembered.
@@ -45,7 +64,14 @@ const WORKER_POLICIES_MAX: usize = 1024;
 
 impl Engine {
     pub fn new(store: Store, settings: Settings) -> Engine {
-        Engine { store, settings, worker_policies: Mutex::default(), held: Held::default() }
+        Engine {
+            store,
+            worker_policies: Mutex::default(),
+            held: Held::default(),
+            requests: Requests::default(),
+            secrets: Secrets::of(&settings),
+            settings,
+        }
     }
 
     pub fn store(&self) -> &Store {

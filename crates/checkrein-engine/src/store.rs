@@ -5,13 +5,25 @@ use std::path::Path;
 
 use checkrein_core::config::{Keep, Kept};
 use checkrein_core::principal::Principal;
-use checkrein_store::{Checked, Imported, Restored, Stats, Swept, Vacuumed};
+use checkrein_store::{Checked, CheckpointFilter, Imported, Restored, Stats, Swept, Vacuumed};
 
 use crate::authority::{Act, require};
 use crate::run::SweptRuns;
 use crate::{Engine, EngineError, now};
 
 impl Engine {
+    /// How many checkpoints wait for a person.
+    pub async fn count_pending(&self, by: &Principal) -> Result<u64, EngineError> {
+        require(by, Act::Read)?;
+        Ok(self.store.count_pending().await?)
+    }
+
+    /// Whether the store answers.
+    pub async fn check_readiness(&self) -> Result<(), EngineError> {
+        self.store.checkpoints(&CheckpointFilter::default(), i64::MAX, 1).await?;
+        Ok(())
+    }
+
     pub async fn store_stats(&self, by: &Principal) -> Result<Stats, EngineError> {
         require(by, Act::Read)?;
         Ok(self.store.stats().await?)

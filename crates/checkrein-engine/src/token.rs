@@ -26,7 +26,9 @@ pub struct Token {
     pub secret: String,
 }
 
-const PREFIX: &str = "chk_";
+/// How a secret begins, and how many digits follow.
+pub(crate) const PREFIX: &str = "chk_";
+pub(crate) const SECRET_DIGITS: usize = 64;
 
 impl Engine {
     pub async fn create_token(&self, by: &Principal, new: NewToken) -> Result<Token, EngineError> {
@@ -59,10 +61,20 @@ impl Engine {
         Ok(self.store.tokens().await?)
     }
 
-    pub async fn revoke_token(&self, by: &Principal, id: &str) -> Result<(), EngineError> {
+    /// Makes a token worthless; the token as it is now.
+    pub async fn revoke_token(&self, by: &Principal, id: &str) -> Result<TokenRow, EngineError> {
         require(by, Act::ManageTokens)?;
-        let found = self.store.revoke_token(id.to_owned(), self.now()).await?;
-        if found { Ok(()) } else { Err(EngineError::NoToken(id.to_owned())) }
+        self.store.revoke_token(id.to_owned(), self.now()).await?;
+        let found = self.store.tokens().await?.into_iter().find(|token| token.id == id);
+        found.ok_or_else(|| EngineError::NoToken(id.to_owned()))
+    }
+
+    /// Makes the token worthless by which somebody is known; that takes no right but having it.
+    pub async fn revoke_own_token(&self, by: &Principal) -> Result<(), EngineError> {
+        if let Some(id) = &by.token {
+            self.store.revoke_token(id.clone(), self.now()).await?;
+        }
+        Ok(())
     }
 
     /// Whether somebody was given the role of an administrator, and still has it.

@@ -24,6 +24,8 @@ pub struct CheckpointFilter {
     pub phase: Option<String>,
     pub kind: Option<String>,
     pub run: Option<String>,
+    /// Only those of this agent and of its runs.
+    pub owner: Option<String>,
 }
 
 /// Part of a list, and where the next part begins.
@@ -45,7 +47,7 @@ impl<T> Page<T> {
 }
 
 const COLUMNS: &str = "number, id, version, worker, phase, type, status, round, digest, created_ms, resolved_ms, \
-                       reason, resolved_by, run, moved";
+                       reason, resolved_by, run, moved, owner";
 
 /// Everything of a commit.
 pub(crate) fn commit(connection: &Connection, commit: &Commit, bodies: &[String]) -> Result<(), CommitError> {
@@ -71,8 +73,9 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
         connection
             .prepare_cached(
                 "INSERT INTO checkpoints (id, version, worker, phase, type, status, round, digest, created_ms,
-                                          resolved_ms, reason, resolved_by, run, moved)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT DO NOTHING",
+                                          resolved_ms, reason, resolved_by, run, moved, owner)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+                 ON CONFLICT DO NOTHING",
             )?
             .execute(params![
                 c.id.as_str(),
@@ -89,6 +92,7 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
                 c.resolved_by,
                 c.run,
                 c.moved,
+                c.owner,
             ])?
     } else if c.moved {
         connection
@@ -149,11 +153,20 @@ pub(crate) fn list(
         "SELECT {COLUMNS} FROM checkpoints
          WHERE number > ?1 {status} AND (?2 IS NULL OR worker = ?2) AND (?3 IS NULL OR phase = ?3)
            AND (?4 IS NULL OR type = ?4) AND (?5 IS NULL OR run = ?5)
-         ORDER BY number LIMIT ?6"
+           AND (?6 IS NULL OR owner = ?6 OR run IN (SELECT id FROM runs WHERE owner = ?6))
+         ORDER BY number LIMIT ?7"
     ))?;
     let wanted = i64::try_from(limit).unwrap_or(i64::MAX - 1);
     let rows = select.query_map(
-        params![after, filter.worker, filter.phase, filter.kind, filter.run, wanted.saturating_add(1)],
+        params![
+            after,
+            filter.worker,
+            filter.phase,
+            filter.kind,
+            filter.run,
+            filter.owner,
+            wanted.saturating_add(1)
+        ],
         |row| Ok(read(row)),
     )?;
     let mut items: Vec<StoredCheckpoint> = Vec::new();
@@ -161,6 +174,14 @@ pub(crate) fn list(
         items.push(row??);
     }
     Ok(Page::of(items, limit, |item| item.number))
+}
+
+/// How many are pending.
+pub(crate) fn count_pending(connection: &Connection) -> Result<u64, StoreError> {
+    let count = connection
+        .prepare_cached("SELECT count(*) FROM checkpoints WHERE status = 'pending'")?
+        .query_row([], |row| row.get::<_, i64>(0))?;
+    Ok(count.cast_unsigned())
 }
 
 pub(crate) fn clear(connection: &Connection) -> Result<(), StoreError> {
@@ -195,6 +216,7 @@ fn read(row: &Row<'_>) -> Result<StoredCheckpoint, StoreError> {
             resolved_by: row.get(12)?,
             run: row.get(13)?,
             moved: row.get(14)?,
+            owner: row.get(15)?,
         },
     })
 }

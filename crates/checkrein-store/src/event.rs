@@ -57,6 +57,58 @@ pub(crate) fn after(
     read(&mut select.query(params![after.0, stream, limit])?)
 }
 
+/// Events after `after` of a run and the checkpoints it waited at.
+pub(crate) fn of_run(
+    connection: &Connection,
+    after: Position,
+    run: &str,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT position, stream, seq, at_ms, body FROM events
+         WHERE position > ?1 AND (stream = ?2 OR stream IN (SELECT id FROM checkpoints WHERE run = ?2))
+         ORDER BY position LIMIT ?3",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    read(&mut select.query(params![after.0, run, limit])?)
+}
+
+/// Events after `after` of what belongs to an agent.
+pub(crate) fn of_owner(
+    connection: &Connection,
+    after: Position,
+    owner: &str,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT position, stream, seq, at_ms, body FROM events
+         WHERE position > ?1 AND (stream IN (SELECT id FROM runs WHERE owner = ?2)
+            OR stream IN (SELECT id FROM checkpoints WHERE owner = ?2)
+            OR stream IN (SELECT id FROM checkpoints WHERE run IN (SELECT id FROM runs WHERE owner = ?2)))
+         ORDER BY position LIMIT ?3",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    read(&mut select.query(params![after.0, owner, limit])?)
+}
+
+/// Whether a run or checkpoint belongs to an agent.
+pub(crate) fn is_of_owner(connection: &Connection, stream: &str, owner: &str) -> Result<bool, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND owner = ?2)
+             OR EXISTS (SELECT 1 FROM checkpoints WHERE id = ?1
+                        AND (owner = ?2 OR run IN (SELECT id FROM runs WHERE owner = ?2)))",
+    )?;
+    Ok(select.query_row(params![stream, owner], |row| row.get(0))?)
+}
+
+/// The position of what was committed last.
+pub(crate) fn last(connection: &Connection) -> Result<Position, StoreError> {
+    let last = connection
+        .prepare_cached("SELECT coalesce(max(position), 0) FROM events")?
+        .query_row([], |row| row.get(0))?;
+    Ok(Position(last))
+}
+
 /// Every event of one stream, found without looking at the others.
 pub(crate) fn of_stream(connection: &Connection, stream: &str) -> Result<Vec<StoredEvent>, StoreError> {
     let mut select = connection.prepare_cached(

@@ -3,6 +3,7 @@
 //! The interface is asynchronous and knows no SQL: a caller loads a state at a version, lets the core
 //! decide, and commits what came of it against that version. One enum of back ends is behind it.
 
+mod answered;
 mod checkpoint;
 mod content;
 mod error;
@@ -13,6 +14,7 @@ mod run;
 mod sqlite;
 mod transfer;
 
+pub use answered::{KeptAnswer, KeyedRequest, KnownRequest};
 pub use checkpoint::{CheckpointFilter, Page, StoredCheckpoint};
 pub use error::{CommitError, StoreError};
 pub use event::{Position, StoredEvent};

@@ -18,6 +18,8 @@ pub struct RunRow {
     pub target: Option<String>,
     pub work_id: Option<String>,
     pub rerun_of: Option<String>,
+    /// The agent that started it; none where somebody with more rights did.
+    pub owner: Option<String>,
     pub definition: Digest,
     pub state: State,
 }
@@ -51,9 +53,11 @@ pub struct RunCommit {
 pub struct RunFilter {
     pub status: Option<RunStatus>,
     pub workflow: Option<String>,
+    /// Only those of this agent.
+    pub owner: Option<String>,
 }
 
-const COLUMNS: &str = "number, id, workflow, target, work_id, rerun_of, definition, updated_ms, state";
+const COLUMNS: &str = "number, id, workflow, target, work_id, rerun_of, definition, updated_ms, state, owner";
 
 /// The run's events and those of its checkpoint, as they will be stored.
 pub(crate) fn bodies(commit: &RunCommit) -> Result<(String, Vec<String>), StoreError> {
@@ -105,8 +109,8 @@ fn write(
         connection
             .prepare_cached(
                 "INSERT INTO runs (id, version, workflow, target, work_id, rerun_of, definition, status,
-                                   created_ms, updated_ms, state)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING",
+                                   created_ms, updated_ms, state, owner)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING",
             )?
             .execute(params![
                 run.id.as_str(),
@@ -120,6 +124,7 @@ fn write(
                 run.state.created_at.as_millisecond(),
                 updated_ms,
                 state,
+                run.owner,
             ])?
     } else {
         connection
@@ -169,14 +174,15 @@ pub(crate) fn list(
     let mut select = connection.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM runs
          WHERE number < ?1 AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR workflow = ?3)
-         ORDER BY number DESC LIMIT ?4"
+           AND (?4 IS NULL OR owner = ?4)
+         ORDER BY number DESC LIMIT ?5"
     ))?;
     let wanted = i64::try_from(limit).unwrap_or(i64::MAX - 1).saturating_add(1);
     let status = filter.status.map(RunStatus::name);
-    let rows = select
-        .query_map(params![before.unwrap_or(i64::MAX), status, filter.workflow, wanted], |row| {
-            Ok(read(row))
-        })?;
+    let rows = select.query_map(
+        params![before.unwrap_or(i64::MAX), status, filter.workflow, filter.owner, wanted],
+        |row| Ok(read(row)),
+    )?;
     let mut items: Vec<StoredRun> = Vec::new();
     for row in rows {
         items.push(row??);
@@ -277,6 +283,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<StoredRun, StoreError> {
             target: row.get(3)?,
             work_id: row.get(4)?,
             rerun_of: row.get(5)?,
+            owner: row.get(9)?,
             definition: Digest::from_bytes(&digest).ok_or_else(|| damaged("digest"))?,
             state,
         },

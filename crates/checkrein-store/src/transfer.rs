@@ -40,6 +40,8 @@ pub(crate) enum Line<'l> {
         id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<String>,
         worker: String,
         phase: String,
         #[serde(rename = "type")]
@@ -63,6 +65,8 @@ pub(crate) enum Line<'l> {
         work_id: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rerun_of: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<String>,
         definition: Digest,
         updated_at: Timestamp,
         state: Box<State>,
@@ -103,6 +107,7 @@ impl Line<'_> {
         Line::Checkpoint {
             id: c.id.as_str().to_owned(),
             run: c.run,
+            owner: c.owner,
             worker: c.worker,
             phase: c.phase,
             kind: c.kind,
@@ -122,6 +127,7 @@ impl Line<'_> {
         let Line::Checkpoint {
             id,
             run,
+            owner,
             worker,
             phase,
             kind,
@@ -141,6 +147,7 @@ impl Line<'_> {
         Some(Checkpoint {
             id,
             run,
+            owner,
             worker,
             phase,
             kind,
@@ -165,6 +172,7 @@ impl Line<'static> {
             target: run.target,
             work_id: run.work_id,
             rerun_of: run.rerun_of,
+            owner: run.owner,
             definition: run.definition,
             updated_at,
             state: Box::new(run.state),

@@ -1,3 +1,5 @@
+use checkrein_server::wire::run::Run;
+
 use crate::error::CliError;
 use crate::output::Output;
 use crate::session::{StorePlace, outside_attempt};
@@ -22,7 +24,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let who = session.principal()?;
     let view = session.wait(session.engine.cancel_run(&who, &args.run, args.message.clone()))?;
     if args.json {
-        return Output::json(&super::show::json(&view, session.engine.now()));
+        return Output::json(&Run::of(&view, session.engine.now()));
     }
     Ok(Output::text(format!("cancelled {}\n", view.run.id)))
 }

@@ -1,9 +1,10 @@
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::run::HoldKind;
+use checkrein_server::wire::checkpoint::Checkpoint;
 use checkrein_store::CheckpointFilter;
 
 use super::checkpoint::limit;
-use super::checkpoint::shape::{CheckpointJson, age};
+use super::checkpoint::shape::age;
 use crate::error::{CliError, note};
 use crate::output::{Output, Table, one_line};
 use crate::session::StorePlace;
@@ -26,7 +27,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let filter = CheckpointFilter { status: Some(CheckpointStatus::Pending), ..CheckpointFilter::default() };
     let page = session.wait(session.engine.checkpoints(&who, &filter, 0, args.limit))?;
     if args.json {
-        let items: Vec<CheckpointJson> = page.items.iter().map(|item| (&item.checkpoint).into()).collect();
+        let items: Vec<Checkpoint> = page.items.iter().map(|item| (&item.checkpoint).into()).collect();
         // The answer stays a plain list, which has no room for it.
         if page.next.is_some() {
             note(format_args!("there are more than {}; `--limit` shows them", args.limit));

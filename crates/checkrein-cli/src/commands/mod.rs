@@ -23,6 +23,7 @@ mod resume;
 mod review;
 mod run;
 mod runs;
+mod serve;
 mod show;
 mod store;
 mod token;
@@ -80,6 +81,10 @@ enum Command {
     Report(report::Args),
     /// Go on with runs as soon as they are answered
     Worker(worker::Args),
+    /// The same over HTTP, for programs and a team, with a worker
+    ///
+    /// Listens on this machine alone unless told otherwise. Every request needs a token, made by `checkrein token create`. Ends on an interrupt: requests are answered, runs under way are paused.
+    Serve(serve::Args),
     /// Everything that waits for a person, oldest first
     Inbox(inbox::Args),
     /// Look at what a job waits with, comment, and decide
@@ -150,6 +155,7 @@ impl Cli {
             Command::Log(args) => log::run(&args),
             Command::Report(args) => report::run(&args),
             Command::Worker(args) => worker::run(&args),
+            Command::Serve(args) => serve::run(&args),
             Command::Inbox(args) => inbox::run(&args),
             Command::Review(args) => review::run(&args),
             Command::Approve(args) => approve::run(&args),

@@ -1,6 +1,7 @@
 use checkrein_core::run::RunStatus;
-use checkrein_store::{RunFilter, StoredRun};
-use serde_json::json;
+use checkrein_server::wire::page::Page;
+use checkrein_server::wire::run::RunItem;
+use checkrein_store::RunFilter;
 
 use super::checkpoint::shape::age;
 use crate::error::{CliError, note};
@@ -43,11 +44,10 @@ fn status(text: &str) -> Result<RunStatus, String> {
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open_to_read()?;
     let who = session.principal()?;
-    let filter = RunFilter { status: args.status, workflow: args.workflow.clone() };
+    let filter = RunFilter { status: args.status, workflow: args.workflow.clone(), owner: None };
     let page = session.wait(session.engine.runs(&who, &filter, args.before, args.limit as usize))?;
     if args.json {
-        let items: Vec<_> = page.items.iter().map(item).collect();
-        return Output::json(&json!({"items": items, "next": page.next}));
+        return Output::json(&Page::of(page, |stored| RunItem::from(&stored)));
     }
     if page.items.is_empty() {
         return Ok(Output::text("There is no such run. `checkrein run FILE` starts one.\n"));
@@ -77,14 +77,4 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     }
     let more = if page.next.is_some() { "\n… and more; `--limit` shows them\n" } else { "" };
     Ok(Output::text(format!("{}{more}", table.render())))
-}
-
-fn item(stored: &StoredRun) -> serde_json::Value {
-    let (run, state) = (&stored.run, &stored.run.state);
-    json!({
-        "run_id": run.id, "workflow_id": run.workflow, "status": state.status_word(), "target": run.target,
-        "work_id": run.work_id, "rerun_of": run.rerun_of, "created_at": state.created_at,
-        "started_at": state.started_at, "ended_at": state.ended_at, "updated_at": stored.updated_at,
-        "response_totals": state.tally,
-    })
 }

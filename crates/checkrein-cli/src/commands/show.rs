@@ -2,11 +2,12 @@ use std::fmt::Write;
 use std::path::Path;
 
 use checkrein_core::report::duration_words;
+use checkrein_core::run::RunEvent;
 use checkrein_core::run::job::Repository;
-use checkrein_core::run::{RunEvent, log};
 use checkrein_engine::RunView;
+use checkrein_server::wire::run::Run;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::CliError;
 use crate::output::{Output, count, findings, harmless, one_line};
@@ -30,71 +31,10 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let now = session.engine.now();
     let repository = session.engine.job_repository(&view.run.id);
     if args.json {
-        Output::json(&json(&view, now))
+        Output::json(&Run::of(&view, now))
     } else {
         Ok(Output::text(text(&view, now, repository.as_deref())))
     }
-}
-
-/// A run for programs.
-pub fn json(view: &RunView, now: Timestamp) -> Value {
-    let (row, state) = (&view.row, &view.run.state);
-    let responses: Vec<&str> = view
-        .history
-        .iter()
-        .filter_map(|(.., event)| match event {
-            RunEvent::AttemptFinished(attempt) => Some(attempt.response_id.as_str()),
-            _ => None,
-        })
-        .collect();
-    let rest = view.history.iter().rev().find(|(.., event)| event.is_rest());
-    let report = view.report(now);
-    let phases: Vec<Value> = report
-        .phases
-        .iter()
-        .map(|phase| {
-            json!({
-                "name": phase.name, "status": phase.status, "steps_done": phase.steps_done,
-                "steps": phase.steps, "warnings": phase.warnings.total(), "errors": phase.errors.total(),
-            })
-        })
-        .collect();
-    let under_way = view.run.task_under_way();
-    json!({
-        "run_id": row.id,
-        "workflow_id": row.workflow,
-        "status": state.status_word(),
-        "target": row.target,
-        "work_id": row.work_id,
-        "rerun_of": row.rerun_of,
-        "phase": match view.run.job() {
-            Some((_, job)) => Some(job.phase.name()),
-            None => view.run.current_phase().map(|phase| phase.name.clone()),
-        },
-        "step": under_way.map(|(_, task)| &task.id),
-        "attempt": under_way.map(|(under_way, _)| under_way.attempt),
-        "created_at": state.created_at,
-        "started_at": state.started_at,
-        "ended_at": state.ended_at,
-        "duration_ms": report.duration_ms,
-        "checkpoint": view.checkpoint,
-        "hold": state.hold,
-        "stopped": state.stopped,
-        "retries": state.retries,
-        "phases": phases,
-        "response_totals": state.tally,
-        "limits_reached": state.limits_reached,
-        "truncated": report.truncated,
-        "last_check_in": state.last_check_in,
-        "logs": {
-            "step_responses": responses,
-            "workflow_execution": rest.map(|(seq, ..)| log::execution_id(&row.id, *seq)),
-        },
-        "policy": view.run.policy(),
-        "job": view.run.job().map(|(definition, state)| {
-            json!({"definition": definition, "phase": state.phase, "comments": state.comments, "spent": state.spent})
-        }),
-    })
 }
 
 fn text(view: &RunView, now: Timestamp, repository: Option<&Path>) -> String {

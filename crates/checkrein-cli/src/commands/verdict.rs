@@ -1,11 +1,11 @@
 //! What the three verdicts share.
 
-use checkrein_core::checkpoint::{Checkpoint, CheckpointStatus};
+use checkrein_core::checkpoint::{self, CheckpointStatus};
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::NewComment;
 use checkrein_engine::{Judged, VerdictRequest};
+use checkrein_server::wire::checkpoint::Checkpoint;
 
-use super::checkpoint::shape::CheckpointJson;
 use crate::error::{CliError, Exit, note};
 use crate::output::Output;
 use crate::session::{Session, StorePlace};
@@ -57,7 +57,7 @@ pub fn give(target: &Target, request: VerdictRequest) -> Result<Output, CliError
     let session = target.store.open()?;
     let who = session.judge()?;
     let request = VerdictRequest { judged: target.digest.clone(), ..request };
-    let mut decided: Vec<Checkpoint> = Vec::new();
+    let mut decided: Vec<checkpoint::Checkpoint> = Vec::new();
     let mut failed = None;
     for id in &target.ids {
         match session.wait(session.engine.give_verdict(&who, id, &request)) {
@@ -72,7 +72,7 @@ pub fn give(target: &Target, request: VerdictRequest) -> Result<Output, CliError
     }
     decided.iter().for_each(|checkpoint| next(&session, &who, checkpoint));
     let output = if target.json {
-        let shapes: Vec<CheckpointJson> = decided.iter().map(CheckpointJson::from).collect();
+        let shapes: Vec<Checkpoint> = decided.iter().map(Checkpoint::from).collect();
         match shapes.as_slice() {
             [one] if target.ids.len() == 1 => Output::json(one)?,
             _ => Output::json(&shapes)?,
@@ -84,7 +84,7 @@ pub fn give(target: &Target, request: VerdictRequest) -> Result<Output, CliError
 }
 
 /// Says what to do after a verdict.
-pub fn next(session: &Session, who: &Principal, decided: &Checkpoint) {
+pub fn next(session: &Session, who: &Principal, decided: &checkpoint::Checkpoint) {
     let Some(run) = decided.run.as_deref() else { return };
     let then = match decided.status {
         CheckpointStatus::Approved => "goes on",

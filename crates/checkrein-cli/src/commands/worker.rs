@@ -1,6 +1,6 @@
-use std::time::Duration;
-
-use checkrein_engine::{EngineError, Rest};
+use checkrein_core::run::{Run, RunEvent, RunId};
+use checkrein_engine::{EngineError, Rest, Shift, Watch, WatchWork};
+use jiff::Timestamp;
 
 use crate::driving::interrupts;
 use crate::error::{CliError, note, warn};
@@ -17,9 +17,6 @@ pub struct Args {
     store: StorePlace,
 }
 
-/// Holds time out without anybody doing something, so it looks around now and then.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("a worker cannot be started")?;
     let session = args.store.open()?;
@@ -27,39 +24,46 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
 }
 
 async fn work(args: &Args, session: &Session) -> Result<Output, CliError> {
-    let mut stop = interrupts()?;
+    let stop = interrupts()?;
     let who = session.principal_async().await?;
-    let mut changes = session.engine.store().changes()?;
     note("waits for runs that can go on");
-    let mut progress = Progress::Lines;
-    while !*stop.borrow() {
-        changes.borrow_and_update();
-        for id in session.engine.ready_runs(&who).await? {
-            if *stop.borrow() {
-                break;
-            }
-            let mut driver = match session.engine.drive_run(&who, id.as_str(), &mut progress).await {
-                Ok(driver) => driver,
-                // Somebody else was faster.
-                Err(EngineError::RunBusy(_)) => continue,
-                Err(error) => return Err(error.into()),
-            };
-            note(format_args!("run {id} goes on"));
-            match driver.go(&stop, &mut progress).await {
-                Ok(Rest::Held { checkpoint }) => note(format_args!("run {id} waits at {checkpoint}")),
-                Ok(Rest::Ended) => note(format_args!("run {id} is {}", driver.view().run.state.status)),
-                // One run that cannot go on does not keep the others from it.
-                Err(error) => warn(format_args!("run {id}: {error}")),
-            }
-        }
-        if args.once {
-            break;
-        }
-        tokio::select! {
-            _ = changes.changed() => {}
-            () = tokio::time::sleep(LOOK_EVERY) => {}
-            _ = stop.wait_for(|stop| *stop) => {}
+    let shift = if args.once { Shift::Once } else { Shift::UntilStopped };
+    session.engine.work(&who, shift, &stop, &mut Told::new()).await?;
+    Ok(Output::text(""))
+}
+
+/// Says on stderr what a worker does.
+pub struct Told(Progress);
+
+impl Told {
+    pub fn new() -> Told {
+        Told(Progress::Lines)
+    }
+}
+
+impl Watch for Told {
+    fn event(&mut self, run: &Run, seq: u64, at: Timestamp, event: &RunEvent) {
+        self.0.event(run, seq, at, event);
+    }
+
+    fn warn(&mut self, text: String) {
+        self.0.warn(text);
+    }
+}
+
+impl WatchWork for Told {
+    fn goes_on(&mut self, run: &RunId) {
+        note(format_args!("run {run} goes on"));
+    }
+
+    fn rests(&mut self, run: &Run, rest: &Rest) {
+        match rest {
+            Rest::Held { checkpoint } => note(format_args!("run {} waits at {checkpoint}", run.id)),
+            Rest::Ended => note(format_args!("run {} is {}", run.id, run.state.status)),
         }
     }
-    Ok(Output::text(""))
+
+    fn failed(&mut self, run: &RunId, error: &EngineError) {
+        warn(format_args!("run {run}: {error}"));
+    }
 }

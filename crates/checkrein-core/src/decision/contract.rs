@@ -81,7 +81,7 @@ impl Request {
     }
 }
 
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     pub outcome: Outcome,
     /// The winning rule's text; empty on proceed.
@@ -99,13 +99,13 @@ pub struct Answer {
     pub notes: Vec<String>,
 }
 
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Because {
     pub rule: Rule,
     pub text: String,
 }
 
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ByKind<T> {
     pub warnings: T,
     pub errors: T,

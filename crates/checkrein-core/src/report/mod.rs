@@ -26,7 +26,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::decision::{LimitsReached, StepOrHook};
@@ -111,7 +111,7 @@ pub struct PhaseRow {
     pub errors: BySeverity,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Truncated {
     pub warnings: u64,
     pub errors: u64,

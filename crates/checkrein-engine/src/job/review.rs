@@ -6,6 +6,7 @@ use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Comment, FileMark, JobState, NewComment, kind};
 use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
 use checkrein_forge::{Branch, Commit, Conflict, Diff, DiffLimits, Oid};
+use checkrein_store::StoredCheckpoint;
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -65,20 +66,24 @@ impl Engine {
     /// noticed.
     pub async fn review(&self, by: &Principal, id: &str) -> Result<Reviewed, EngineError> {
         require(by, Act::Read)?;
-        let checkpoint = self.review_checkpoint(id).await?;
-        let run = checkpoint.run.clone().ok_or_else(|| EngineError::NotAReview(id.to_owned()))?;
+        let mut stored = self.review_checkpoint(id).await?;
+        if !self.sees(by, stored.checkpoint.id.as_str()).await? {
+            return Err(EngineError::NoCheckpoint(id.to_owned()));
+        }
+        let run = stored.checkpoint.run.clone().ok_or_else(|| EngineError::NotAReview(id.to_owned()))?;
         let mut view = self.load_run(&self.named_run(&run).await?).await?;
         if view.run.job().is_none() {
             return Err(EngineError::NotAReview(id.to_owned()));
         }
-        let mut checkpoint = checkpoint;
-        if view.checkpoint.as_deref() == Some(checkpoint.id.as_str()) && self.noticed(&mut view).await? {
-            checkpoint = self.checkpoint_row(checkpoint.id.as_str()).await?.checkpoint;
+        if view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str())
+            && self.noticed(&mut view).await?
+        {
+            stored = self.checkpoint_row(stored.checkpoint.id.as_str()).await?;
         }
-        let open = view.checkpoint.as_deref() == Some(checkpoint.id.as_str());
-        let (comments, marks) = said(&view, &checkpoint);
-        let because = because(&view, &checkpoint);
-        Ok(Reviewed { checkpoint: self.view(checkpoint).await?, view, comments, marks, because, open })
+        let open = view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str());
+        let (comments, marks) = said(&view, &stored.checkpoint);
+        let because = because(&view, &stored.checkpoint);
+        Ok(Reviewed { checkpoint: self.view(stored).await?, view, comments, marks, because, open })
     }
 
     /// Where the store can only be read, what was seen is not written down.
@@ -89,9 +94,9 @@ impl Engine {
         }
     }
 
-    async fn review_checkpoint(&self, id: &str) -> Result<Checkpoint, EngineError> {
+    async fn review_checkpoint(&self, id: &str) -> Result<StoredCheckpoint, EngineError> {
         match self.checkpoint_row(id).await {
-            Ok(stored) => Ok(stored.checkpoint),
+            Ok(stored) => Ok(stored),
             Err(EngineError::NoCheckpoint(_)) => {
                 let run = self.named_run(id).await.map_err(|error| match error {
                     EngineError::NoRun(_) => EngineError::NoCheckpoint(id.to_owned()),
@@ -99,7 +104,7 @@ impl Engine {
                 })?;
                 let view = self.load_run(&run).await?;
                 let waiting = view.checkpoint.ok_or(EngineError::NothingToReview(run))?;
-                Ok(self.checkpoint_row(&waiting).await?.checkpoint)
+                self.checkpoint_row(&waiting).await
             }
             Err(error) => Err(error),
         }
@@ -169,7 +174,7 @@ impl Engine {
         let review = id.strip_suffix(&format!(".{}", checkpoint.round)).unwrap_or(id);
         let id = if round == 1 { review.to_owned() } else { format!("{review}.{round}") };
         let before = match self.checkpoint_row(&id).await {
-            Ok(stored) => stored.checkpoint,
+            Ok(stored) => stored,
             Err(EngineError::NoCheckpoint(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -211,7 +216,7 @@ impl Engine {
     }
 
     async fn say(&self, id: &str, command: Command) -> Result<RunView, EngineError> {
-        let checkpoint = self.review_checkpoint(id).await?;
+        let checkpoint = self.review_checkpoint(id).await?.checkpoint;
         let run = checkpoint.run.clone().ok_or_else(|| EngineError::NotAReview(id.to_owned()))?;
         let run = self.named_run(&run).await?;
         loop {

@@ -8,7 +8,7 @@ use checkrein_core::run::Command;
 use checkrein_core::run::job::FileMark;
 use checkrein_store::{Commit, StoredCheckpoint};
 
-use crate::checkpoint::{Judged, VerdictRequest};
+use crate::checkpoint::{Judged, VerdictRequest, expect_version};
 use crate::{Engine, EngineError};
 
 impl Engine {
@@ -27,6 +27,7 @@ impl Engine {
                 self.notice_push(&mut view).await?;
             }
             let stored = self.checkpoint_row(id.as_str()).await?;
+            expect_version(id.as_str(), request.version, stored.version)?;
             let checkpoint = stored.checkpoint;
             let given = GivenVerdict {
                 verdict: request.verdict,

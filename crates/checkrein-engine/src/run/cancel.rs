@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use checkrein_core::principal::Principal;
 use checkrein_core::run::{Command, Effect, RunId};
+use checkrein_store::Version;
 
 use super::place::Place;
 use super::{RunView, log};
@@ -21,10 +22,22 @@ impl Engine {
         id: &str,
         reason: Option<String>,
     ) -> Result<RunView, EngineError> {
+        self.cancel_run_at(by, id, reason, None).await
+    }
+
+    /// The same for a run that is still at this version.
+    pub async fn cancel_run_at(
+        &self,
+        by: &Principal,
+        id: &str,
+        reason: Option<String>,
+        expected: Option<Version>,
+    ) -> Result<RunView, EngineError> {
         require(by, Act::ManageRuns)?;
         let id = self.named_run(id).await?;
         let mut view = self.load_run(&id).await?;
         let start = loop {
+            view.expect_version(expected)?;
             let command = Command::Cancel { by: by.name.clone(), reason: reason.clone() };
             match self.apply(&mut view, command).await {
                 Ok(effects) => {

@@ -70,7 +70,7 @@ impl Engine {
         watch: &mut dyn Watch,
     ) -> Result<Driver<'e>, EngineError> {
         require(by, Act::StartRun)?;
-        let id = self.named_run(id).await?;
+        let id = self.seen_run(by, id).await?;
         let place = Place::of(&self.store, &id);
         let lock = place.wait_for_lock(BUSY_MAX).await?.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
         place.fallbacks.iter().for_each(|trouble| watch.warn(trouble.clone()));
@@ -170,6 +170,8 @@ impl Engine {
                     let opened = Checkpoint {
                         id: CheckpointId::new(run.id.checkpoint(hold))?,
                         run: Some(run.id.to_string()),
+                        // Whoever owns the run owns it, too.
+                        owner: None,
                         worker: run.definition.plan.workflow.clone(),
                         phase: hold.boundary.phase.clone().unwrap_or_default(),
                         kind: hold.kind.name().to_owned(),
@@ -292,6 +294,7 @@ fn review(run: &Run, effect: &Effect, now: Timestamp) -> Result<Commit, EngineEr
     let checkpoint = Checkpoint {
         id: CheckpointId::new(run.id.checkpoint(&hold))?,
         run: Some(run.id.to_string()),
+        owner: None,
         worker: run.definition.plan.workflow.clone(),
         phase: run.job().map(|(_, job)| job.phase.name()).unwrap_or_default(),
         kind: hold.kind.name().to_owned(),

@@ -8,7 +8,9 @@ mod cancel;
 mod driver;
 mod edit;
 mod log;
+mod output;
 mod place;
+mod resume;
 mod sweep;
 mod target;
 
@@ -24,12 +26,15 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::authority::{Act, require};
+use crate::request::Nonce;
+use crate::sight::{owner, sight};
 use crate::{Engine, EngineError, job};
 
 pub use attempt::output_name;
 pub(crate) use attempt::{Performed, Performer, Supervised, redact, secrets_of};
 pub use driver::{Driver, Rest, Watch};
 pub use edit::edit;
+pub use output::AttemptOutput;
 pub use place::OutputFiles;
 pub(crate) use place::Place;
 pub use sweep::SweptRuns;
@@ -62,6 +67,17 @@ impl Engine {
         definition: Definition,
         rerun_of: Option<String>,
     ) -> Result<RunId, EngineError> {
+        self.create_run_once(by, definition, rerun_of, None).await
+    }
+
+    /// The same for a request that may be sent again: its run is there once.
+    pub async fn create_run_once(
+        &self,
+        by: &Principal,
+        definition: Definition,
+        rerun_of: Option<String>,
+        mut nonce: Option<Nonce>,
+    ) -> Result<RunId, EngineError> {
         require(by, Act::StartRun)?;
         let json =
             serde_json::to_value(&definition).map_err(|error| EngineError::Definition(error.to_string()))?;
@@ -77,13 +93,16 @@ impl Engine {
                 rerun_of: rerun_of.clone(),
                 by: by.name.clone(),
             };
-            let (run, applied) = Run::create(new_id(now), Arc::clone(&definition), created, now);
+            let id =
+                nonce.map_or_else(|| new_id(now, Uuid::new_v4()), |nonce| new_id(nonce.at, nonce.uuid()));
+            let (run, applied) = Run::create(id, Arc::clone(&definition), created, now);
             let row = RunRow {
                 id: run.id.clone(),
                 workflow: definition.plan.workflow.clone(),
                 target: definition.target.clone(),
                 work_id: definition.work_id.clone(),
                 rerun_of: rerun_of.clone(),
+                owner: owner(by),
                 definition: content.digest,
                 state: run.state,
             };
@@ -97,8 +116,14 @@ impl Engine {
             };
             match self.store.commit_run(commit).await {
                 Ok(()) => return Ok(run.id),
-                // Somebody made the same id in the same second.
-                Err(CommitError::Conflict) => {}
+                Err(CommitError::Conflict) => {
+                    let there = self.store.run(run.id.as_str()).await?;
+                    let ours = there.is_some_and(|there| there.run.definition == content.digest);
+                    if nonce.take().is_some() && ours {
+                        return Ok(run.id);
+                    }
+                    // Somebody made the same id in the same second.
+                }
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }
@@ -106,9 +131,19 @@ impl Engine {
 
     /// The same work again, under a new id (W18).
     pub async fn rerun(&self, by: &Principal, id: &str) -> Result<RunId, EngineError> {
-        let view = self.load_run(&self.named_run(id).await?).await?;
+        self.rerun_once(by, id, None).await
+    }
+
+    /// The same for a request that may be sent again.
+    pub async fn rerun_once(
+        &self,
+        by: &Principal,
+        id: &str,
+        nonce: Option<Nonce>,
+    ) -> Result<RunId, EngineError> {
+        let view = self.load_run(&self.seen_run(by, id).await?).await?;
         let definition = Definition::clone(&view.run.definition);
-        let again = self.create_run(by, definition, Some(view.row.id.to_string())).await?;
+        let again = self.create_run_once(by, definition, Some(view.row.id.to_string()), nonce).await?;
         if view.run.job().is_some() {
             job::hand_on(self, &view.row.id, &again)?;
         }
@@ -117,7 +152,7 @@ impl Engine {
 
     pub async fn run(&self, by: &Principal, id: &str) -> Result<RunView, EngineError> {
         require(by, Act::Read)?;
-        self.load_run(&self.named_run(id).await?).await
+        self.load_run(&self.seen_run(by, id).await?).await
     }
 
     /// Where the captured output of an attempt lies, by the name the attempt gives.
@@ -134,7 +169,8 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<StoredRun>, EngineError> {
         require(by, Act::Read)?;
-        Ok(self.store.runs(filter, before, limit).await?)
+        let own = sight(by).map(|owner| RunFilter { owner: Some(owner.to_owned()), ..filter.clone() });
+        Ok(self.store.runs(own.as_ref().unwrap_or(filter), before, limit).await?)
     }
 
     /// What a program could go on with now: begun and left, or answered.
@@ -142,7 +178,7 @@ impl Engine {
         require(by, Act::StartRun)?;
         let mut ready = Vec::new();
         for status in [RunStatus::Held, RunStatus::Running, RunStatus::Created] {
-            let filter = RunFilter { status: Some(status), workflow: None };
+            let filter = RunFilter { status: Some(status), ..RunFilter::default() };
             let mut before = None;
             loop {
                 let page = self.store.runs(&filter, before, 500).await?;
@@ -221,9 +257,9 @@ impl Engine {
 }
 
 /// When it was made, and a word that no other run of that second has: short enough to type.
-fn new_id(now: Timestamp) -> RunId {
+fn new_id(now: Timestamp, random: Uuid) -> RunId {
     const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-    let random = Uuid::new_v4().as_u128();
+    let random = random.as_u128();
     let word: String = (0..5)
         .filter_map(|place| {
             let index = usize::try_from((random >> (place * 5)) & 31).ok()?;

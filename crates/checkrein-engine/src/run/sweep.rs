@@ -68,7 +68,7 @@ impl Engine {
         let at_rest =
             [RunStatus::Completed, RunStatus::CompletedWithWarnings, RunStatus::Cancelled, RunStatus::Failed];
         for status in at_rest {
-            let filter = RunFilter { status: Some(status), workflow: None };
+            let filter = RunFilter { status: Some(status), ..RunFilter::default() };
             let mut before = None;
             loop {
                 let page = self.store.runs(&filter, before, 200).await?;

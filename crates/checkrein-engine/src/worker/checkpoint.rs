@@ -1,6 +1,7 @@
 use jiff::Timestamp;
 
 pub use checkrein_core::checkpoint::CheckpointStatus;
+use checkrein_core::deliverable::Content;
 pub use checkrein_core::deliverable::Deliverable;
 
 use crate::CheckpointView;
@@ -50,7 +51,16 @@ pub struct Checkpoint {
 }
 
 impl From<CheckpointView> for Checkpoint {
-    fn from(CheckpointView { checkpoint, content }: CheckpointView) -> Checkpoint {
+    fn from(view: CheckpointView) -> Checkpoint {
+        Checkpoint::of(view.checkpoint, view.content)
+    }
+}
+
+impl Checkpoint {
+    pub(super) fn of(
+        checkpoint: checkrein_core::checkpoint::Checkpoint,
+        content: Option<Content>,
+    ) -> Checkpoint {
         let rejected = checkpoint.status == CheckpointStatus::Rejected;
         Checkpoint {
             id: checkpoint.id.to_string(),

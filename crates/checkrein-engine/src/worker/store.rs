@@ -306,7 +306,8 @@ impl CheckpointStore {
         &self,
         checkpoint: checkrein_core::checkpoint::Checkpoint,
     ) -> Result<Checkpoint, CheckpointError> {
-        Ok(self.engine().view(checkpoint).await?.into())
+        let content = self.engine().store().content(&checkpoint.digest).await.map_err(EngineError::from)?;
+        Ok(Checkpoint::of(checkpoint, content))
     }
 
     fn engine(&self) -> &Engine {

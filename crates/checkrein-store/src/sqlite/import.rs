@@ -103,8 +103,19 @@ impl<'c> Import<'c> {
                     let bytes = bytes.ok_or_else(|| self.bad("its content is not what its digest says"))?;
                     self.content(&Content { digest, encoding, bytes })?;
                 }
-                Line::Run { id, workflow, target, work_id, rerun_of, definition, updated_at, state } => {
-                    let run = RunRow { id, workflow, target, work_id, rerun_of, definition, state: *state };
+                Line::Run {
+                    id,
+                    workflow,
+                    target,
+                    work_id,
+                    rerun_of,
+                    owner,
+                    definition,
+                    updated_at,
+                    state,
+                } => {
+                    let run =
+                        RunRow { id, workflow, target, work_id, rerun_of, owner, definition, state: *state };
                     self.run(run, updated_at)?;
                 }
                 row @ Line::Checkpoint { .. } => {

@@ -36,8 +36,9 @@ use self::watch::Watcher;
 use self::writer::{StoreFile, Writer};
 use crate::file_system::FileSystem;
 use crate::{
-    CheckpointFilter, Commit, CommitError, Page, Position, RunCommit, RunFilter, StoreError,
-    StoredCheckpoint, StoredEvent, StoredRun, TokenRow, Version, checkpoint, content, event, principal, run,
+    CheckpointFilter, Commit, CommitError, KeptAnswer, KeyedRequest, KnownRequest, Page, Position, RunCommit,
+    RunFilter, StoreError, StoredCheckpoint, StoredEvent, StoredRun, TokenRow, Version, answered, checkpoint,
+    content, event, principal, run,
 };
 
 /// What Checkrein remembers. Cheap to clone; all clones share one writer.
@@ -185,6 +186,11 @@ impl Store {
         self.read(|connection| checkpoint::list(connection, filter, after, limit))
     }
 
+    /// How many checkpoints wait for a person.
+    pub async fn count_pending(&self) -> Result<u64, StoreError> {
+        self.read(checkpoint::count_pending)
+    }
+
     pub async fn content(&self, digest: &Digest) -> Result<Option<Content>, StoreError> {
         self.read(|connection| content::get(connection, digest))
     }
@@ -197,6 +203,42 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<StoredEvent>, StoreError> {
         self.read(|connection| event::after(connection, after, stream, limit))
+    }
+
+    /// The same of a run and the checkpoints it waited at.
+    pub async fn events_of_run(
+        &self,
+        after: Position,
+        run: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.read(|connection| event::of_run(connection, after, run, limit))
+    }
+
+    /// The same of what belongs to an agent.
+    pub async fn events_of_owner(
+        &self,
+        after: Position,
+        owner: &str,
+        limit: usize,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.read(|connection| event::of_owner(connection, after, owner, limit))
+    }
+
+    /// Whether a run or a checkpoint belongs to an agent.
+    pub async fn is_of_owner(&self, stream: &str, owner: &str) -> Result<bool, StoreError> {
+        self.read(|connection| event::is_of_owner(connection, stream, owner))
+    }
+
+    /// The position of what was committed last.
+    pub async fn last_position(&self) -> Result<Position, StoreError> {
+        self.read(event::last)
+    }
+
+    /// Whether a checkpoint belongs to a run.
+    pub async fn is_of_run(&self, checkpoint: &str, run: &str) -> Result<bool, StoreError> {
+        let found = self.read(|connection| checkpoint::get(connection, checkpoint))?;
+        Ok(found.is_some_and(|found| found.checkpoint.run.as_deref() == Some(run)))
     }
 
     /// Forgets every checkpoint with its events and contents. Positions are not used again.
@@ -218,6 +260,31 @@ impl Store {
 
     pub async fn revoke_token(&self, id: String, at: Timestamp) -> Result<bool, StoreError> {
         self.writer()?.run(move |connection| principal::revoke(connection, &id, at)).await
+    }
+
+    /// Begins a request that has a key, unless the key is taken: then what is there. Keys that were
+    /// taken before `old_before` are free again.
+    pub async fn begin_request(
+        &self,
+        request: KeyedRequest,
+        old_before: Timestamp,
+    ) -> Result<Option<KnownRequest>, StoreError> {
+        self.writer()?.run(move |connection| answered::begin(connection, &request, old_before)).await
+    }
+
+    /// Keeps how a request with a key was answered.
+    pub async fn finish_request(
+        &self,
+        by: String,
+        key: String,
+        answer: KeptAnswer,
+    ) -> Result<(), StoreError> {
+        self.writer()?.run(move |connection| answered::finish(connection, (&by, &key), &answer)).await
+    }
+
+    /// Forgets a request with a key that has no answer.
+    pub async fn forget_request(&self, by: String, key: String) -> Result<(), StoreError> {
+        self.writer()?.run(move |connection| answered::forget(connection, &by, &key)).await
     }
 
     /// Marks when somebody commits, here or in another process. Take it before reading: whatever is

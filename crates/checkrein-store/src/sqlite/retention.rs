@@ -123,6 +123,7 @@ mod tests {
         let pending = Checkpoint {
             id: CheckpointId::new(id).unwrap(),
             run: None,
+            owner: None,
             worker: "w".into(),
             phase: String::new(),
             kind: "deliverable".into(),

@@ -78,6 +78,24 @@ const VERSIONS: &[&str] = &[
     CREATE INDEX checkpoints_of_run ON checkpoints (run, number) WHERE run IS NOT NULL;",
     // 3: checkpoints whose content moves
     "ALTER TABLE checkpoints ADD COLUMN moved INTEGER NOT NULL DEFAULT 0;",
+    // 4: what belongs to an agent
+    "ALTER TABLE checkpoints ADD COLUMN owner TEXT;
+    CREATE INDEX checkpoints_of_owner ON checkpoints (owner, number) WHERE owner IS NOT NULL;
+    ALTER TABLE runs ADD COLUMN owner TEXT;
+    CREATE INDEX runs_of_owner ON runs (owner, number) WHERE owner IS NOT NULL;",
+    // 5: requests with a key, and how they were answered
+    "CREATE TABLE answered (
+        by      TEXT NOT NULL,
+        key     TEXT NOT NULL,
+        digest  BLOB NOT NULL,
+        nonce   BLOB NOT NULL,
+        at_ms   INTEGER NOT NULL,
+        status  INTEGER,
+        headers TEXT,
+        body    BLOB,
+        PRIMARY KEY (by, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX answered_by_age ON answered (at_ms);",
 ];
 
 pub(super) fn known_version() -> i64 {

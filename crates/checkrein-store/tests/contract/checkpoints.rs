@@ -145,6 +145,7 @@ pub async fn a_list_is_in_creation_order_and_filtered(open: Open<'_>) {
             phase: some(phase),
             kind: some(kind),
             run: None,
+            owner: None,
         };
         let page = store.checkpoints(&filter, 0, 100).await.unwrap();
         let names: Vec<&str> = page.items.iter().map(|item| item.checkpoint.id.as_str()).collect();

@@ -9,6 +9,7 @@
     reason = "helpers of tests may fail like tests"
 )]
 
+mod answered;
 mod changes;
 mod checkpoints;
 mod content;
@@ -67,6 +68,8 @@ macro_rules! every_case {
                 content::content_is_kept_once,
                 tokens::a_token_is_found_by_its_secret_until_revoked,
                 tokens::a_secret_is_taken_once,
+                answered::a_key_stands_for_one_request_and_its_answer,
+                answered::two_that_begin_at_once_are_one,
                 changes::a_commit_of_this_handle_is_marked,
                 changes::a_commit_of_another_handle_is_marked,
                 changes::no_commit_after_the_first_look_goes_unmarked,
@@ -76,6 +79,7 @@ macro_rules! every_case {
                 runs::an_older_version_of_a_run_is_a_conflict,
                 runs::a_run_and_its_checkpoint_come_together_or_not_at_all,
                 runs::a_list_has_the_newest_first,
+                runs::an_agent_has_what_it_made_and_what_belongs_to_that,
                 runs::an_id_is_found_by_its_beginning_or_end,
                 runs::runs_are_moved_with_everything_that_belongs_to_them,
                 runs::a_run_is_forgotten_only_as_it_was_seen,
@@ -114,6 +118,7 @@ fn pending(name: &str) -> Checkpoint {
     Checkpoint {
         id: id(name),
         run: None,
+        owner: None,
         worker: "writer".to_owned(),
         phase: "draft".to_owned(),
         kind: "deliverable".to_owned(),

@@ -5,7 +5,9 @@ use checkrein_core::deliverable::{Content, Deliverable};
 use checkrein_core::plan::Plan;
 use checkrein_core::policy::{Policy, Scope};
 use checkrein_core::run::{Command, Definition, Run, RunEvent, RunId, RunStatus};
-use checkrein_store::{CommitError, RunCommit, RunFilter, RunRow, Store, Version};
+use checkrein_store::{
+    CheckpointFilter, CommitError, Position, RunCommit, RunFilter, RunRow, Store, Version,
+};
 
 use crate::{Open, creation, pending, time};
 
@@ -36,6 +38,7 @@ fn commit(run: &Run, expected: u64, events: Vec<RunEvent>, at_ms: i64) -> RunCom
             target: Some("main".into()),
             work_id: None,
             rerun_of: None,
+            owner: None,
             definition: content.digest,
             state: run.state.clone(),
         },
@@ -119,10 +122,61 @@ pub async fn a_list_has_the_newest_first(open: Open<'_>) {
     assert_eq!(first, ["r4", "r3"]);
     let (rest, end) = ids(store.runs(&RunFilter::default(), next, 9).await.unwrap());
     assert_eq!((rest, end), (vec!["r2".to_owned(), "r1".into(), "r0".into()], None));
-    let held = RunFilter { status: Some(RunStatus::Held), workflow: None };
+    let held = RunFilter { status: Some(RunStatus::Held), ..RunFilter::default() };
     assert_eq!(store.runs(&held, None, 9).await.unwrap().items, []);
-    let mine = RunFilter { status: Some(RunStatus::Created), workflow: Some("w".into()) };
+    let mine = RunFilter { status: Some(RunStatus::Created), workflow: Some("w".into()), owner: None };
     assert_eq!(store.runs(&mine, None, 9).await.unwrap().items.len(), 5);
+}
+
+pub async fn an_agent_has_what_it_made_and_what_belongs_to_that(open: Open<'_>) {
+    let store = open();
+    for (id, owner) in [("r1", Some("bot")), ("r2", Some("other")), ("r3", None)] {
+        let (definition, content) = definition();
+        let event = RunEvent::RunCreated {
+            workflow: "w".into(),
+            target: None,
+            work_id: None,
+            definition: content.digest,
+            rerun_of: None,
+            by: "bot".into(),
+        };
+        let (run, applied) = Run::create(RunId::new(id), definition, event, time(5));
+        let mut made = commit(&run, 0, applied.events, 5);
+        made.run.owner = owner.map(str::to_owned);
+        store.commit_run(made).await.unwrap();
+    }
+    for (name, run, owner) in [
+        ("mine", None, Some("bot")),
+        ("r1.1", Some("r1"), None),
+        ("r2.1", Some("r2"), None),
+        ("theirs", None, Some("other")),
+        ("nobody's", None, None),
+    ] {
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        let made = Checkpoint { run: text(run), owner: text(owner), ..pending(name) };
+        store.commit(creation(made)).await.unwrap();
+    }
+    let runs = RunFilter { owner: Some("bot".into()), ..RunFilter::default() };
+    let runs = store.runs(&runs, None, 9).await.unwrap().items;
+    assert_eq!(runs.iter().map(|row| row.run.id.as_str()).collect::<Vec<_>>(), ["r1"]);
+    assert_eq!(runs[0].run.owner.as_deref(), Some("bot"));
+    let asked = CheckpointFilter { owner: Some("bot".into()), ..CheckpointFilter::default() };
+    let asked = open().checkpoints(&asked, 0, 9).await.unwrap().items;
+    assert_eq!(asked.iter().map(|row| row.checkpoint.id.as_str()).collect::<Vec<_>>(), ["mine", "r1.1"]);
+    let events = store.events_of_owner(Position(0), "bot", 9).await.unwrap();
+    assert_eq!(events.iter().map(|event| event.stream.as_str()).collect::<Vec<_>>(), ["r1", "mine", "r1.1"]);
+    let later = store.events_of_owner(events[1].position, "bot", 9).await.unwrap();
+    assert_eq!(later.len(), 1);
+    let of_run = store.events_of_run(Position(0), "r1", 9).await.unwrap();
+    assert_eq!(of_run.iter().map(|event| event.stream.as_str()).collect::<Vec<_>>(), ["r1", "r1.1"]);
+    for (stream, of_bot) in
+        [("r1", true), ("r1.1", true), ("mine", true), ("r2", false), ("r2.1", false), ("theirs", false)]
+    {
+        assert_eq!(store.is_of_owner(stream, "bot").await.unwrap(), of_bot, "{stream}");
+    }
+    assert!(!store.is_of_owner("nobody's", "bot").await.unwrap());
+    assert!(store.is_of_run("r1.1", "r1").await.unwrap() && !store.is_of_run("mine", "r1").await.unwrap());
+    assert_eq!(store.last_position().await.unwrap(), Position(8));
 }
 
 pub async fn an_id_is_found_by_its_beginning_or_end(open: Open<'_>) {

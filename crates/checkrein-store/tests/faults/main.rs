@@ -269,6 +269,7 @@ fn creation(name: &str) -> Commit {
     let checkpoint = Checkpoint {
         id: CheckpointId::new(name).unwrap(),
         run: None,
+        owner: None,
         worker: "writer".to_owned(),
         phase: "draft".to_owned(),
         kind: "deliverable".to_owned(),

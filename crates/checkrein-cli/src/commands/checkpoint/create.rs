@@ -4,6 +4,7 @@ use std::time::Duration;
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::deliverable::Deliverable;
 use checkrein_engine::NewCheckpoint;
+use checkrein_server::wire::checkpoint::Checkpoint;
 
 use super::shape;
 use super::wait::duration;
@@ -85,7 +86,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     }
     let exit = shape::exit(checkpoint.status);
     if args.json {
-        return Ok(Output::json(&shape::CheckpointJson::from(&checkpoint))?.exit(exit));
+        return Ok(Output::json(&Checkpoint::from(&checkpoint))?.exit(exit));
     }
     Ok(Output::text(super::wait::line(&checkpoint)).exit(exit))
 }

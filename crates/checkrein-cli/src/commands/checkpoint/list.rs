@@ -1,7 +1,9 @@
 use checkrein_core::checkpoint::CheckpointStatus;
+use checkrein_server::wire::checkpoint::Checkpoint;
+use checkrein_server::wire::page::Page;
 use checkrein_store::CheckpointFilter;
 
-use super::shape::{CheckpointJson, age};
+use super::shape::age;
 use crate::error::CliError;
 use crate::output::{Output, Table, one_line};
 use crate::session::StorePlace;
@@ -52,11 +54,11 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         phase: args.phase.clone(),
         kind: args.kind.clone(),
         run: args.run.clone(),
+        owner: None,
     };
     let page = session.wait(session.engine.checkpoints(&who, &filter, args.after, args.limit))?;
     if args.json {
-        let items: Vec<CheckpointJson> = page.items.iter().map(|item| (&item.checkpoint).into()).collect();
-        return Output::json(&serde_json::json!({"items": items, "next": page.next}));
+        return Output::json(&Page::of(page, |stored| Checkpoint::from(&stored.checkpoint)));
     }
     if page.items.is_empty() {
         return Ok(Output::text("There is no such checkpoint.\n"));

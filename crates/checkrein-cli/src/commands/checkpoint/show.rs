@@ -1,3 +1,5 @@
+use checkrein_server::wire::checkpoint::WholeCheckpoint;
+
 use super::shape;
 use crate::error::CliError;
 use crate::output::Output;
@@ -18,5 +20,9 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open_to_read()?;
     let who = session.principal()?;
     let view = session.wait(session.engine.checkpoint(&who, &args.id))?;
-    if args.json { Output::json(&shape::whole(&view)) } else { Ok(Output::text(shape::described(&view))) }
+    if args.json {
+        Output::json(&WholeCheckpoint::from(&view))
+    } else {
+        Ok(Output::text(shape::described(&view)))
+    }
 }

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use checkrein_core::checkpoint::Checkpoint;
 use checkrein_engine::CheckpointView;
+use checkrein_server::wire::checkpoint::WholeCheckpoint;
 
 use super::shape;
 use crate::error::CliError;
@@ -31,7 +32,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
 
 pub fn answer(view: &CheckpointView, json: bool) -> Result<Output, CliError> {
     let exit = shape::exit(view.checkpoint.status);
-    let output = if json { Output::json(&shape::whole(view))? } else { Output::text(line(&view.checkpoint)) };
+    let output =
+        if json { Output::json(&WholeCheckpoint::from(view))? } else { Output::text(line(&view.checkpoint)) };
     Ok(output.exit(exit))
 }
 

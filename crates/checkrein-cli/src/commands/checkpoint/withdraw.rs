@@ -1,4 +1,6 @@
-use super::{shape, wait};
+use checkrein_server::wire::checkpoint::Checkpoint;
+
+use super::wait;
 use crate::error::CliError;
 use crate::output::Output;
 use crate::session::StorePlace;
@@ -23,7 +25,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let checkpoint =
         session.wait(session.engine.withdraw_checkpoint(&who, &args.id, args.message.clone()))?;
     if args.json {
-        return Output::json(&shape::CheckpointJson::from(&checkpoint));
+        return Output::json(&Checkpoint::from(&checkpoint));
     }
     Ok(Output::text(wait::line(&checkpoint)))
 }

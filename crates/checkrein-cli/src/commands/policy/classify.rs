@@ -1,4 +1,5 @@
 use checkrein_core::classify::Classified;
+use checkrein_server::wire::policy as wire;
 
 use crate::error::CliError;
 use crate::files;
@@ -26,18 +27,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let classified: Vec<(&String, Classified<'_>)> =
         texts.iter().map(|text| (text, settings.classifier().classify(text))).collect();
     if args.json {
-        let all: Vec<serde_json::Value> = classified
-            .iter()
-            .map(|(text, found)| {
-                serde_json::json!({
-                    "text": text,
-                    "severity": found.severity,
-                    "severity_word": found.severity_word,
-                    "category": found.category,
-                    "category_word": found.category_word,
-                })
-            })
-            .collect();
+        let all: Vec<_> = classified.iter().map(|(text, found)| wire::Classified::of(text, found)).collect();
         return Output::json(&all);
     }
     let mut table = Table::new(&["severity", "by", "category", "by", "text"]);

@@ -3,6 +3,7 @@ use std::time::Duration;
 use checkrein_core::config::env;
 use checkrein_core::principal::{PrincipalKind, Role};
 use checkrein_engine::NewToken;
+use checkrein_server::wire::token as wire;
 
 use crate::commands::checkpoint::duration;
 use crate::error::{CliError, note};
@@ -34,23 +35,16 @@ fn role(text: &str) -> Result<Role, String> {
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open()?;
     let who = session.manager()?;
-    let kind = match args.role {
-        Role::Agent => PrincipalKind::Agent,
-        Role::Viewer => PrincipalKind::Program,
-        Role::Reviewer | Role::Admin => PrincipalKind::Person,
-    };
+    let kind = PrincipalKind::of_role(args.role);
     // A time too far away to be told must not become no end at all.
     let end = |length: Duration| checkrein_engine::now().checked_add(length);
     let expires_at = args.expires.map(end).transpose();
     let expires_at = expires_at.map_err(|_| CliError::usage("`--expires` is further away than times go"))?;
     let name = args.name.clone().unwrap_or_else(local_name);
-    let new = NewToken { name: name.clone(), kind, role: args.role, expires_at };
+    let new = NewToken { name, kind, role: args.role, expires_at };
     let token = session.wait(session.engine.create_token(&who, new))?;
     if args.json {
-        return Output::json(&serde_json::json!({
-            "id": token.row.id, "name": name, "role": args.role.name(), "token": token.secret,
-            "expires_at": token.row.expires_at,
-        }));
+        return Output::json(&wire::NewToken::from(&token));
     }
     note(format_args!(
         "shown once; use it as {}, revoke it with `checkrein token revoke {}`",

@@ -1,4 +1,4 @@
-use checkrein_store::TokenRow;
+use checkrein_server::wire::token::Token;
 
 use crate::error::CliError;
 use crate::output::{Output, Table, one_line};
@@ -18,7 +18,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let who = session.manager()?;
     let tokens = session.wait(session.engine.tokens(&who))?;
     if args.json {
-        let rows: Vec<serde_json::Value> = tokens.iter().map(shape).collect();
+        let rows: Vec<Token> = tokens.iter().map(Token::from).collect();
         return Output::json(&rows);
     }
     if tokens.is_empty() {
@@ -41,12 +41,4 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         ]);
     }
     Ok(Output::text(table.render()))
-}
-
-/// A token as programs see it.
-pub fn shape(token: &TokenRow) -> serde_json::Value {
-    serde_json::json!({
-        "id": token.id, "name": token.principal.name, "role": token.principal.role.name(),
-        "created_at": token.created_at, "expires_at": token.expires_at, "revoked_at": token.revoked_at,
-    })
 }

@@ -1,4 +1,5 @@
-use super::list::shape;
+use checkrein_server::wire::token::Token;
+
 use crate::error::CliError;
 use crate::output::Output;
 use crate::session::StorePlace;
@@ -17,10 +18,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open()?;
     let who = session.manager()?;
-    session.wait(session.engine.revoke_token(&who, &args.id))?;
+    let token = session.wait(session.engine.revoke_token(&who, &args.id))?;
     if args.json {
-        let tokens = session.wait(session.engine.tokens(&who))?;
-        return Output::json(&tokens.iter().find(|token| token.id == args.id).map(shape));
+        return Output::json(&Token::from(&token));
     }
     Ok(Output::text(format!("revoked {}\n", args.id)))
 }

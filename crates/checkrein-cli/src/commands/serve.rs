@@ -1,0 +1,79 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use checkrein_server::{Config, Server, Transport, Work};
+
+use super::worker::Told;
+use crate::driving::interrupts;
+use crate::error::{CliError, note, warn};
+use crate::output::Output;
+use crate::session::{StorePlace, local_name, outside_attempt};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7117")]
+    listen: SocketAddr,
+    /// Listen on an address that others can reach
+    #[arg(long)]
+    allow_remote: bool,
+    /// A name the server is asked under, beside localhost; may be given several times
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// Browsers reach it by https, through a proxy
+    #[arg(long)]
+    behind_tls: bool,
+    /// Only answer requests; `checkrein worker` goes on with runs elsewhere
+    #[arg(long)]
+    no_worker: bool,
+    /// How many runs go on at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    runs: u8,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    outside_attempt("a server cannot be started")?;
+    let remote = !args.listen.ip().is_loopback();
+    if remote && !args.allow_remote {
+        return Err(CliError::usage(format!("others can reach `{}`", args.listen))
+            .hint("say `--allow-remote` if they should, and put a proxy with TLS before it"));
+    }
+    let session = args.store.open()?;
+    let who = session.principal()?;
+    let engine = Arc::new(session.into_engine());
+    let answering = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let answering = answering.map_err(|error| CliError::failed(format!("no runtime: {error}")))?;
+    answering.block_on(async {
+        let work = Work { runs: args.runs.into(), by: who, watcher: Arc::new(|| Box::new(Told::new())) };
+        let config = Config {
+            names: args.hosts.clone(),
+            transport: if args.behind_tls { Transport::Tls } else { Transport::Plain },
+            work: Some(work).filter(|_| !args.no_worker),
+            ..Config::new(args.listen)
+        };
+        let server = Server::bind(Arc::clone(&engine), config, interrupts()?).await;
+        let server = server.map_err(|error| {
+            CliError::failed(format!("`{}` cannot be listened on: {error}", args.listen))
+                .hint("another server may run there; `--listen` takes another address")
+        })?;
+        let address = server.address().map_err(|error| CliError::failed(error.to_string()))?;
+        note(format_args!("listens on http://{address}"));
+        if remote && !args.behind_tls {
+            warn("tokens travel in the clear; put a proxy with TLS before it, and say `--behind-tls`");
+        }
+        if !engine.has_administrator().await? {
+            let secret = server.sign_in_link(&local_name());
+            note(format_args!(
+                "nobody is an administrator yet; this link signs a browser in once, within the hour:\n  \
+                 http://{address}/#sign-in={secret}\n  \
+                 `checkrein token create --role admin` makes a token for programs"
+            ));
+        }
+        server.run().await;
+        Ok::<_, CliError>(())
+    })?;
+    note("ended");
+    Ok(Output::text(""))
+}

@@ -1,0 +1,193 @@
+//! What a run is started with: a workflow, the settings here, and what was given for this run alone.
+
+use std::path::Path;
+
+use checkrein_core::config::{Settings, Subject, Workflow, env};
+use checkrein_core::document::{Problems, closest};
+use checkrein_core::plan::{Action, Context, Plan};
+use checkrein_core::policy::{Block, Layer, LayerRank, Scope};
+use checkrein_core::run::Definition;
+use serde_json::{Map, Value};
+
+use crate::{Engine, git_branch};
+
+/// What was given for one run.
+#[derive(Clone, Debug, Default)]
+pub struct RunRequest {
+    /// A level for this run.
+    pub level: Option<String>,
+    /// Settings of the policy, such as `limits.max_total_warnings`, and values for placeholders.
+    pub sets: Vec<(String, String)>,
+    /// What the work is about; the git branch where nobody says.
+    pub target: Option<String>,
+    pub work_id: Option<String>,
+    /// The only phases that run; all by default.
+    pub phases: Vec<String>,
+}
+
+/// What a run can be started with, and what is odd about it.
+#[derive(Clone, Debug)]
+pub struct Defined {
+    pub definition: Definition,
+    pub odd: Vec<String>,
+}
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DefinitionError {
+    #[error(transparent)]
+    Problems(#[from] Problems),
+    #[error("{message}")]
+    Refused { message: String, hint: Option<String> },
+}
+
+/// A shorter one would make a riddle of every text.
+const SECRET_BYTES_MIN: usize = 4;
+
+impl Engine {
+    /// The definition of a run of a workflow, `directory` being where it runs.
+    pub fn define_run(
+        &self,
+        chain: &[Workflow],
+        request: &RunRequest,
+        directory: &Path,
+    ) -> Result<Defined, DefinitionError> {
+        define(&self.settings, chain, request, directory)
+    }
+}
+
+/// Everything that can be wrong with it is said before anything is recorded.
+pub fn define(
+    settings: &Settings,
+    chain: &[Workflow],
+    request: &RunRequest,
+    directory: &Path,
+) -> Result<Defined, DefinitionError> {
+    let (start, values) = start(request)?;
+    let resolution = settings.resolve(Scope::Workflow, Subject::Workflow(chain), &start)?;
+    let mut odd: Vec<String> = resolution.problems.iter().map(ToString::to_string).collect();
+    let (plan, more) = Plan::resolve(chain)?;
+    odd.extend(more.iter().map(ToString::to_string));
+    let plan = with_agent(plan, settings)?;
+    no_written_secrets(&plan, settings, &values)?;
+    for secret in plan.secrets.iter().chain(settings.secrets()) {
+        let value = settings.environment.iter().find(|(name, _)| name == secret).map(|(_, value)| value);
+        if value.is_some_and(|value| (1..SECRET_BYTES_MIN).contains(&value.len())) {
+            odd.push(format!(
+                "the value of `{secret}` is too short to be masked; a secret has at least {SECRET_BYTES_MIN} characters"
+            ));
+        }
+    }
+    for phase in &request.phases {
+        let names = || plan.phases.iter().map(|phase| phase.name.as_str());
+        if !names().any(|name| name == phase) {
+            let hint = match closest(phase, names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("phases: {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            return refuse(format!("there is no phase `{phase}`"), hint);
+        }
+    }
+    let Some(text) = directory.to_str() else {
+        let message = format!("`{}` is not UTF-8", directory.display());
+        return Err(DefinitionError::Refused { message, hint: None });
+    };
+    let definition = Definition {
+        plan,
+        policy: resolution.policy,
+        target: request.target.clone().or_else(|| git_branch(directory)),
+        work_id: request.work_id.clone(),
+        values,
+        // Steps find their directory again when the run is resumed from elsewhere.
+        directory: text.to_owned(),
+        only: request.phases.clone(),
+        job: None,
+    };
+    Ok(Defined { definition, odd })
+}
+
+fn refuse<T>(message: String, hint: impl Into<String>) -> Result<T, DefinitionError> {
+    Err(DefinitionError::Refused { message, hint: Some(hint.into()) })
+}
+
+/// What is left to an agent needs one; better said now than at the third phase.
+fn with_agent(plan: Plan, settings: &Settings) -> Result<Plan, DefinitionError> {
+    let agent = plan.agent.clone().or_else(|| settings.agent().map(str::to_owned));
+    let phases = plan.phases.iter().filter(|phase| phase.enabled);
+    let needs = phases.flat_map(|phase| &phase.tasks).find(|task| matches!(task.action, Action::Agent(_)));
+    if let (Some(task), None) = (needs, &agent) {
+        return refuse(
+            format!("step `{}` is for an agent, and none is configured", task.id),
+            "name its command as `agent:` in the workflow or in checkrein.yaml, such as `agent: claude -p`",
+        );
+    }
+    Ok(Plan { agent, ..plan })
+}
+
+/// A run keeps its definition, so what is secret must not be written in it.
+fn no_written_secrets(plan: &Plan, settings: &Settings, values: &Context) -> Result<(), DefinitionError> {
+    let tasks = || plan.phases.iter().flat_map(|phase| &phase.tasks);
+    for secret in plan.secrets.iter().chain(settings.secrets()) {
+        let place = match tasks().find(|task| task.env.contains_key(secret)) {
+            Some(task) => format!("`env` of `{}`", task.id),
+            None if values.contains_key(secret) => "`--set`".to_owned(),
+            None => continue,
+        };
+        return refuse(
+            format!("`{secret}` is a secret, and its value stands in {place}"),
+            format!("set {secret} in the environment instead; steps find it there"),
+        );
+    }
+    Ok(())
+}
+
+/// What was given at the start: the policy's part and the values for placeholders.
+fn start(request: &RunRequest) -> Result<(Vec<Layer>, Context), DefinitionError> {
+    let mut layers = Vec::new();
+    if let Some(level) = &request.level {
+        layers.push(env::layer(LayerRank::Start, "--level", level)?);
+    }
+    let mut block = Map::new();
+    let mut values = Context::new();
+    let fields: Vec<String> = Block::field_names();
+    for (name, value) in &request.sets {
+        let field = name.split('.').next().unwrap_or(name);
+        if fields.iter().any(|known| known == field) {
+            insert(&mut block, name, parsed(value));
+            continue;
+        }
+        if let Some(near) = closest(field, fields.iter().map(String::as_str)) {
+            return refuse(
+                format!("`{name}` is not a setting of a policy"),
+                format!("did you mean `{near}`?"),
+            );
+        }
+        values.insert(name.clone(), value.clone());
+    }
+    if !block.is_empty() {
+        layers.push(env::layer(LayerRank::Start, "--set", &Value::Object(block).to_string())?);
+    }
+    Ok((layers, values))
+}
+
+/// `limits.max_total_warnings=5` is a path.
+fn insert(block: &mut Map<String, Value>, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => {
+            block.insert(path.to_owned(), value);
+        }
+        Some((first, rest)) => {
+            let inner = block.entry(first).or_insert_with(|| Value::Object(Map::new()));
+            if !inner.is_object() {
+                *inner = Value::Object(Map::new());
+            }
+            if let Some(inner) = inner.as_object_mut() {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// JSON where it is JSON, else the text itself.
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}

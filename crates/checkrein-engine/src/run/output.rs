@@ -1,0 +1,62 @@
+//! What the steps of a run wrote.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use checkrein_core::principal::Principal;
+use checkrein_core::run::RunEvent;
+
+use super::attempt::output_name;
+use crate::authority::{Act, require};
+use crate::{Engine, EngineError};
+
+/// The captured output of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptOutput {
+    pub task: String,
+    pub attempt: u32,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+}
+
+/// Nobody reads more at once.
+const BYTES_MAX: u64 = 32 << 20;
+
+impl Engine {
+    /// Of every attempt, or of those at one step; what was too much is left out at the end.
+    pub async fn run_output(
+        &self,
+        by: &Principal,
+        id: &str,
+        step: Option<&str>,
+    ) -> Result<Vec<AttemptOutput>, EngineError> {
+        require(by, Act::Read)?;
+        let view = self.load_run(&self.seen_run(by, id).await?).await?;
+        let finished = view.history.iter().filter_map(|(.., event)| match event {
+            RunEvent::AttemptFinished(attempt) if attempt.judged => {
+                Some((attempt.output.clone()?, attempt.task.clone(), attempt.attempt))
+            }
+            _ => None,
+        });
+        let under_way = view.run.task_under_way().map(|(under_way, task)| {
+            (output_name(under_way.start, &task.id), task.id.clone(), under_way.attempt)
+        });
+        let mut left = BYTES_MAX;
+        let mut read = |path: &Path| {
+            let mut bytes = Vec::new();
+            // Retention may have removed it, and an attempt may not have written yet.
+            if let Ok(file) = File::open(path) {
+                let _ = file.take(left).read_to_end(&mut bytes);
+            }
+            left = left.saturating_sub(bytes.len() as u64);
+            bytes
+        };
+        let wanted = finished.chain(under_way).filter(|(_, task, _)| step.is_none_or(|step| step == task));
+        let outputs = wanted.map(|(name, task, attempt)| {
+            let files = self.output_files(&view.run.id, &name);
+            AttemptOutput { task, attempt, stdout: read(&files.stdout), stderr: read(&files.stderr) }
+        });
+        Ok(outputs.collect())
+    }
+}

@@ -1,0 +1,178 @@
+//! What all calls share.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use checkrein_core::principal::Principal;
+use checkrein_engine::{Engine, EngineError};
+use tokio::sync::watch;
+
+use crate::door::Names;
+use crate::error::Problem;
+use crate::metrics::Metrics;
+use crate::rates::Rates;
+use crate::session::{Links, Transport};
+use crate::tail::Tail;
+use crate::workers::Workers;
+
+/// Cheap to clone; all clones are the same.
+#[derive(Clone)]
+pub struct App(Arc<Shared>);
+
+struct Shared {
+    engine: Arc<Engine>,
+    limits: Limits,
+    names: Names,
+    transport: Transport,
+    closing: watch::Receiver<bool>,
+    workers: Option<Workers>,
+    tail: Tail,
+    links: Links,
+    metrics: Metrics,
+    rates: Rates,
+    failures: Rates,
+}
+
+/// How a server stands in the world.
+#[derive(Clone, Debug)]
+pub struct SetUp {
+    pub limits: Limits,
+    pub names: Names,
+    pub transport: Transport,
+}
+
+/// How much a client may ask of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub body_bytes_max: usize,
+    /// How long a body may take to arrive.
+    pub body_time_max: Duration,
+    /// How long the head of a request may take to arrive.
+    pub head_time_max: Duration,
+    pub connections_max: usize,
+    /// How long a request may wait for something to happen.
+    pub wait_max: Duration,
+    /// How many requests one principal may send at once, and how long it takes until as many are free
+    /// again; no time at all is no limit.
+    pub requests_max: u32,
+    pub requests_every: Duration,
+    /// The same for tokens that are not valid, of one address.
+    pub failures_max: u32,
+    pub failures_every: Duration,
+    /// How long requests that are under way may take when the server ends.
+    pub closing_max: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            // The largest deliverable in Base64, and room to spare.
+            body_bytes_max: 24 << 20,
+            body_time_max: Duration::from_secs(30),
+            head_time_max: Duration::from_secs(15),
+            connections_max: 10_000,
+            wait_max: Duration::from_secs(60),
+            requests_max: 2_000,
+            requests_every: Duration::from_secs(1),
+            failures_max: 30,
+            failures_every: Duration::from_secs(60),
+            closing_max: Duration::from_secs(10),
+        }
+    }
+}
+
+impl App {
+    pub fn new(
+        engine: Arc<Engine>,
+        workers: Option<Workers>,
+        set_up: SetUp,
+        closing: watch::Receiver<bool>,
+    ) -> App {
+        let SetUp { limits, names, transport } = set_up;
+        App(Arc::new(Shared {
+            engine,
+            names,
+            transport,
+            closing,
+            workers,
+            tail: Tail::default(),
+            links: Links::default(),
+            metrics: Metrics::default(),
+            rates: Rates::new(limits.requests_max, limits.requests_every),
+            failures: Rates::new(limits.failures_max, limits.failures_every),
+            limits,
+        }))
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    pub fn shared_engine(&self) -> Arc<Engine> {
+        Arc::clone(&self.0.engine)
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub fn names(&self) -> &Names {
+        &self.0.names
+    }
+
+    pub fn transport(&self) -> Transport {
+        self.0.transport
+    }
+
+    pub fn tail(&self) -> &Tail {
+        &self.0.tail
+    }
+
+    pub fn links(&self) -> &Links {
+        &self.0.links
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub fn workers(&self) -> Option<&Workers> {
+        self.0.workers.as_ref()
+    }
+
+    /// Who a secret belongs to. Whoever guesses is slowed down.
+    pub async fn authenticate(&self, secret: &str, peer: Option<IpAddr>) -> Result<Principal, Problem> {
+        match self.engine().authenticate(secret).await {
+            Err(error @ EngineError::BadToken(_)) => {
+                let who = peer.map_or_else(String::new, |peer| peer.to_string());
+                self.0.failures.take(&who, Instant::now())?;
+                Err(error.into())
+            }
+            known => Ok(known?),
+        }
+    }
+
+    /// Counts a request of somebody's.
+    pub fn count(&self, by: &Principal) -> Result<(), Problem> {
+        self.0.rates.take(by.token.as_ref().unwrap_or(&by.name), Instant::now())
+    }
+
+    /// A text without what is secret here.
+    pub fn redacted<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        self.engine().redacted(text)
+    }
+
+    pub fn is_closing(&self) -> bool {
+        *self.0.closing.borrow()
+    }
+
+    /// Ready when the server ends; whoever waits should not.
+    pub async fn closing(&self) {
+        let mut closing = self.0.closing.clone();
+        if closing.wait_for(|closing| *closing).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What a request asks with: its query and its body, as types that are described and read alike.
+
+use std::sync::Arc;
+
+use checkrein_core::document::{Document, Format, Gravity, decode};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::error::{Kind, Problem};
+
+/// A query or a body that is not there.
+#[derive(Clone, Copy, Debug)]
+pub struct Nothing;
+
+/// The part of a URL after `?`.
+#[derive(Clone, Debug)]
+pub struct Query<T>(pub T);
+
+/// A body that has to be there.
+#[derive(Clone, Debug)]
+pub struct Json<T>(pub T);
+
+/// A body that may be left out.
+#[derive(Clone, Debug)]
+pub struct MaybeJson<T>(pub T);
+
+/// One parameter of a query.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    pub name: String,
+    pub schema: Value,
+    pub required: bool,
+}
+
+impl Parameter {
+    fn is_a(&self, kind: &str) -> bool {
+        match self.schema.get("type") {
+            Some(Value::String(one)) => one == kind,
+            Some(Value::Array(several)) => several.iter().any(|one| one == kind),
+            _ => false,
+        }
+    }
+}
+
+pub trait Question: Sized + Send {
+    fn parameters(generator: &mut SchemaGenerator) -> Vec<Parameter>;
+    fn read(query: &str, known: &[Parameter]) -> Result<Self, Problem>;
+}
+
+impl Question for Nothing {
+    fn parameters(_: &mut SchemaGenerator) -> Vec<Parameter> {
+        Vec::new()
+    }
+
+    fn read(query: &str, known: &[Parameter]) -> Result<Nothing, Problem> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct None {}
+        read_query::<None>(query, known).map(|_| Nothing)
+    }
+}
+
+impl<T: DeserializeOwned + JsonSchema + Send> Question for Query<T> {
+    fn parameters(generator: &mut SchemaGenerator) -> Vec<Parameter> {
+        let schema = T::json_schema(generator).to_value();
+        let required = |name: &str| {
+            let required = schema.get("required").and_then(Value::as_array);
+            required.is_some_and(|names| names.iter().any(|required| required == name))
+        };
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let parameters = properties.into_iter().flatten().map(|(name, schema)| Parameter {
+            name: name.clone(),
+            schema: without_null(schema.clone()),
+            required: required(name),
+        });
+        parameters.collect()
+    }
+
+    fn read(query: &str, known: &[Parameter]) -> Result<Query<T>, Problem> {
+        read_query(query, known).map(Query)
+    }
+}
+
+/// A parameter that is left out is not null, it is not there.
+fn without_null(mut schema: Value) -> Value {
+    let Some(map) = schema.as_object_mut() else { return schema };
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [one] = types.as_slice() {
+            let one = one.clone();
+            map.insert("type".to_owned(), one);
+        }
+    }
+    if let Some(Value::Array(any)) = map.get_mut("anyOf") {
+        any.retain(|one| one != &json!({"type": "null"}));
+        if let [one] = any.as_slice() {
+            let one = one.clone();
+            map.remove("anyOf");
+            if let Value::Object(one) = one {
+                map.extend(one);
+            }
+        }
+    }
+    map.remove("default");
+    schema
+}
+
+/// Read as a document, so that a misspelt name gets the same help as in a file.
+fn read_query<T: DeserializeOwned>(query: &str, known: &[Parameter]) -> Result<T, Problem> {
+    let mut text = String::from("{");
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        let is_a = |kind: &str| known.iter().any(|parameter| parameter.name == name && parameter.is_a(kind));
+        let number = value.parse::<i64>().ok().filter(|_| is_a("integer"));
+        let yes = value.parse::<bool>().ok().filter(|_| is_a("boolean"));
+        let value = match (number, yes) {
+            (Some(number), _) => json!(number),
+            (None, Some(yes)) => json!(yes),
+            (None, None) => json!(value),
+        };
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text.push_str(&format!("{}:{value}", json!(name)));
+    }
+    text.push('}');
+    let document = Document::parse("query", &text, Format::Json);
+    let read = document.and_then(|document| decode::<T>(&Arc::new(document), Gravity::Error));
+    read.map(|(read, _)| read).map_err(|problems| Problem::of_text(Kind::Malformed, &problems))
+}
+
+/// Whether a request has to bring a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    Nothing,
+    Optional,
+    Required,
+}
+
+pub trait Body: Sized + Send {
+    const EXPECTED: Expected;
+    fn schema(generator: &mut SchemaGenerator) -> Option<Value>;
+    fn read(body: &[u8]) -> Result<Self, Problem>;
+}
+
+impl Body for Nothing {
+    const EXPECTED: Expected = Expected::Nothing;
+
+    fn schema(_: &mut SchemaGenerator) -> Option<Value> {
+        None
+    }
+
+    fn read(body: &[u8]) -> Result<Nothing, Problem> {
+        let empty = body.trim_ascii();
+        if empty.is_empty() || empty == b"{}" {
+            return Ok(Nothing);
+        }
+        Err(Problem::new(Kind::Malformed, "this takes no body").hint("leave it out"))
+    }
+}
+
+impl<T: DeserializeOwned + JsonSchema + Send> Body for Json<T> {
+    const EXPECTED: Expected = Expected::Required;
+
+    fn schema(generator: &mut SchemaGenerator) -> Option<Value> {
+        Some(generator.subschema_for::<T>().to_value())
+    }
+
+    fn read(body: &[u8]) -> Result<Json<T>, Problem> {
+        read_body(body).map(Json)
+    }
+}
+
+impl<T: DeserializeOwned + JsonSchema + Default + Send> Body for MaybeJson<T> {
+    const EXPECTED: Expected = Expected::Optional;
+
+    fn schema(generator: &mut SchemaGenerator) -> Option<Value> {
+        Some(generator.subschema_for::<T>().to_value())
+    }
+
+    fn read(body: &[u8]) -> Result<MaybeJson<T>, Problem> {
+        if body.trim_ascii().is_empty() {
+            return Ok(MaybeJson(T::default()));
+        }
+        read_body(body).map(MaybeJson)
+    }
+}
+
+/// Quickly where all is well; with the place of every mistake where it is not.
+fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let quick = match serde_json::from_slice(body) {
+        Ok(read) => return Ok(read),
+        Err(error) => error,
+    };
+    let Ok(text) = std::str::from_utf8(body) else {
+        return Err(Problem::new(Kind::Malformed, "the body is not UTF-8"));
+    };
+    let document = Document::parse("body", text, Format::Json)
+        .map_err(|problems| Problem::of_text(Kind::Malformed, &problems))?;
+    match decode::<T>(&Arc::new(document), Gravity::Error) {
+        Ok(_) => Err(Problem::new(Kind::Invalid, quick.to_string())),
+        Err(problems) => Err(Problem::of_text(Kind::Invalid, &problems)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Wanted {
+        limit: Option<u32>,
+        worker: Option<String>,
+    }
+
+    #[test]
+    fn a_query_is_read_by_what_its_parameters_are() {
+        let known = <Query<Wanted>>::parameters(&mut SchemaGenerator::default());
+        let read = |query: &str| <Query<Wanted>>::read(query, &known).map(|Query(wanted)| wanted);
+        let wanted = read("limit=7&worker=7+%C3%BC").unwrap();
+        assert_eq!((wanted.limit, wanted.worker.as_deref()), (Some(7), Some("7 ü")));
+        assert!(read("").unwrap().limit.is_none());
+        for (query, expected) in [
+            ("limit=many", "limit"),
+            ("limit=-1", "limit"),
+            ("limit=1&limit=2", "given twice"),
+            ("workr=x", "unknown key `workr`"),
+        ] {
+            let problem = read(query).unwrap_err();
+            assert_eq!(problem.kind, Kind::Malformed, "{query}");
+            assert!(problem.detail.contains(expected), "{query}: {}", problem.detail);
+        }
+        assert_eq!(read("workr=x").unwrap_err().errors[0].hint.as_deref(), Some("did you mean `worker`?"));
+    }
+
+    #[test]
+    fn mistakes_in_a_body_are_named() {
+        let read = |body: &str| <Json<Wanted>>::read(body.as_bytes()).map(|Json(wanted)| wanted.limit);
+        assert_eq!(read(r#"{"limit": 3}"#).unwrap(), Some(3));
+        for (body, kind, expected) in [
+            ("{", Kind::Malformed, ""),
+            ("", Kind::Malformed, ""),
+            ("[]", Kind::Invalid, ""),
+            (r#"{"limit": "x"}"#, Kind::Invalid, "limit: "),
+            (r#"{"limt": 1}"#, Kind::Invalid, "unknown key `limt`"),
+        ] {
+            let problem = read(body).unwrap_err();
+            assert_eq!(problem.kind, kind, "{body}");
+            assert!(problem.detail.contains(expected), "{body}: {}", problem.detail);
+        }
+    }
+}

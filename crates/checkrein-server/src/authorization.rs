@@ -1,0 +1,37 @@
+//! Who may use which route: one page, made of the routes themselves.
+
+use checkrein_core::principal::Role;
+use checkrein_engine::Act;
+
+use crate::route::{Access, Route};
+use crate::routes;
+
+/// The page, as Markdown.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# Who may do what over HTTP\n\n\
+         Generated from the list of routes; every cell is tested by asking. `own` is what an agent's token made, and\n\
+         what belongs to its runs; anything else is not there for it. [http.md](http.md) says how to ask.\n\n\
+         | route | nobody | viewer | agent | reviewer | admin |\n|---|---|---|---|---|---|\n",
+    );
+    for route in routes::all() {
+        let cells = [None].into_iter().chain(Role::ALL.map(Some)).map(|role| cell(&route, role));
+        let cells: Vec<&str> = cells.collect();
+        page.push_str(&format!("| `{} {}` | {} |\n", route.method, route.path, cells.join(" | ")));
+    }
+    page
+}
+
+fn cell(route: &Route, role: Option<Role>) -> &'static str {
+    let bound = matches!(route.access, Access::To(Act::Read | Act::StartRun)) && is_of_somebody(route);
+    match (route.access.allows(role), role) {
+        (false, _) => "-",
+        (true, Some(Role::Agent)) if bound => "own",
+        (true, _) => "yes",
+    }
+}
+
+/// Whether it shows or touches what belongs to somebody.
+fn is_of_somebody(route: &Route) -> bool {
+    ["/v1/checkpoints", "/v1/runs", "/v1/events"].iter().any(|noun| route.path.starts_with(noun))
+}

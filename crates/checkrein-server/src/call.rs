@@ -1,0 +1,218 @@
+//! One call: who asks, from which request, until there is an answer.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequestParts, RawPathParams, Request};
+use axum::http::{HeaderMap, Method, header, request::Parts};
+use axum::response::Response;
+use checkrein_core::principal::Principal;
+use checkrein_engine::{Engine, EngineError, Nonce};
+use checkrein_store::Version;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use crate::answer::{Content, Sent};
+use crate::app::App;
+use crate::ask::Expected;
+use crate::connection::Peer;
+use crate::door::{Credentials, same_site};
+use crate::error::{Kind, Problem};
+use crate::keyed::{self, Go};
+use crate::route::{Access, Route, Secrets};
+use crate::session::Session;
+
+/// What a handler knows of the request beside its query and body.
+#[derive(Clone)]
+pub struct Call {
+    pub app: App,
+    /// Whoever asks; where anybody may, there is nobody to be asked for.
+    by: Option<Principal>,
+    path: Vec<(String, String)>,
+    headers: Arc<HeaderMap>,
+    nonce: Option<Nonce>,
+    peer: Option<IpAddr>,
+}
+
+impl Call {
+    pub fn engine(&self) -> &Engine {
+        self.app.engine()
+    }
+
+    pub fn by(&self) -> Result<&Principal, Problem> {
+        self.by.as_ref().ok_or_else(unknown)
+    }
+
+    /// Work that may block its thread, or has to stay on it. It goes on when whoever asked is gone.
+    pub async fn apart<T, F, W>(&self, work: W) -> Result<T, Problem>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, EngineError>>,
+        W: FnOnce(Arc<Engine>, Principal) -> F + Send + 'static,
+    {
+        let (engine, by) = (self.app.shared_engine(), self.by()?.clone());
+        let runtime = tokio::runtime::Handle::current();
+        let working = tokio::task::spawn_blocking(move || runtime.block_on(work(engine, by)));
+        match working.await {
+            Ok(done) => Ok(done?),
+            Err(error) => Err(Problem::new(Kind::Internal, format!("the work broke off: {error}"))),
+        }
+    }
+
+    /// The version a change was decided on, where the request names one.
+    pub fn if_match(&self) -> Result<Option<Version>, Problem> {
+        let Some(said) = self.header(header::IF_MATCH).map(str::trim).filter(|said| *said != "*") else {
+            return Ok(None);
+        };
+        let number = said.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        match number.and_then(|number| number.parse().ok()) {
+            Some(version) => Ok(Some(Version(version))),
+            None => Err(Problem::new(Kind::Malformed, "`If-Match` is not a version")
+                .hint("send the `ETag` of the answer it was decided on")),
+        }
+    }
+
+    /// The address the request comes from.
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.peer
+    }
+
+    /// The session it comes with, where no token does.
+    pub fn session(&self) -> Option<Session> {
+        let bearer = self.headers.contains_key(header::AUTHORIZATION);
+        if bearer { None } else { Session::of(&self.headers) }
+    }
+
+    /// What ids of new things are made of, where the request may be sent again.
+    pub fn nonce(&self) -> Option<Nonce> {
+        self.nonce
+    }
+
+    /// A part of the path, by its name in the route.
+    pub fn path(&self, name: &str) -> &str {
+        let found = self.path.iter().find(|(own, _)| own == name);
+        found.map_or("", |(_, value)| value.as_str())
+    }
+
+    pub fn header(&self, name: header::HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+fn unknown() -> Problem {
+    Problem::new(Kind::Unauthenticated, "the request says nothing about who asks")
+        .hint("send `Authorization: Bearer TOKEN`; `checkrein token create` makes one")
+}
+
+/// From a request to its answer.
+pub async fn answer(app: App, route: Arc<Route>, request: Request) -> Response {
+    match answered(&app, &route, request).await {
+        Ok(sent) => sent.into_response(),
+        Err(problem) => masked(&app, problem.sent()).into_response(),
+    }
+}
+
+async fn answered(app: &App, route: &Route, request: Request) -> Result<Sent, Problem> {
+    let (mut parts, body) = request.into_parts();
+    let peer = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
+    let by = authenticated(app, route, &parts, peer).await?;
+    if let Some(by) = &by {
+        app.count(by)?;
+    }
+    if !route.access.allows(by.as_ref().map(|by| by.role)) {
+        return Err(refused(route.access, by.as_ref()));
+    }
+    let body = read(app, route, &parts, body).await?;
+    let path = match RawPathParams::from_request_parts(&mut parts, &()).await {
+        Ok(path) => path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        Err(_) => return Err(Problem::new(Kind::Malformed, "the path is not UTF-8")),
+    };
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let under_way = match keyed::begin(app, route, by.as_ref(), &parts, &body).await? {
+        Go::Unkeyed => None,
+        Go::Keyed(under_way) => Some(under_way),
+        Go::Answered(sent) => return Ok(sent),
+    };
+    let nonce = under_way.as_ref().map(|under_way| under_way.nonce);
+    let call = Call { app: app.clone(), by, path, headers: Arc::new(parts.headers), nonce, peer };
+    let answered = (route.handler)(call, query, body).await.map(|sent| match route.secrets {
+        Secrets::Masked => masked(app, sent),
+        Secrets::Shown => sent,
+    });
+    if let Some(under_way) = under_way {
+        keyed::end(under_way, keyed::kept(&answered)).await?;
+    }
+    answered
+}
+
+/// An answer without what is secret here. Streams mask each piece themselves.
+fn masked(app: &App, mut sent: Sent) -> Sent {
+    if let Content::Whole { bytes, .. } = &mut sent.content
+        && let Cow::Owned(clean) = app.redacted(bytes)
+    {
+        *bytes = clean;
+    }
+    sent
+}
+
+/// Who asks: by a token, or by the cookie of a session. A route that is open asks nobody.
+async fn authenticated(
+    app: &App,
+    route: &Route,
+    parts: &Parts,
+    peer: Option<IpAddr>,
+) -> Result<Option<Principal>, Problem> {
+    if route.access == Access::Open {
+        return same_site(parts, Credentials::None).map(|()| None);
+    }
+    if let Some(said) = parts.headers.get(header::AUTHORIZATION) {
+        let secret = said.to_str().ok().and_then(|said| {
+            let (scheme, secret) = said.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(secret)
+        });
+        let malformed = || Problem::new(Kind::Unauthenticated, "`Authorization` is not `Bearer TOKEN`");
+        same_site(parts, Credentials::Bearer)?;
+        return app.authenticate(secret.ok_or_else(malformed)?, peer).await.map(Some);
+    }
+    let Some(session) = Session::of(&parts.headers) else { return Ok(None) };
+    same_site(parts, Credentials::Cookie)?;
+    app.authenticate(&session.secret, peer).await.map(Some)
+}
+
+fn refused(access: Access, by: Option<&Principal>) -> Problem {
+    match (access, by) {
+        (Access::To(act), Some(by)) => {
+            let (name, role) = (by.name.clone(), by.role);
+            EngineError::Forbidden { name, role, act }.into()
+        }
+        _ => unknown(),
+    }
+}
+
+/// The whole body, if it is of a size and kind that is taken, and comes in time.
+async fn read(app: &App, route: &Route, parts: &Parts, body: Body) -> Result<Bytes, Problem> {
+    if route.method == Method::GET {
+        return Ok(Bytes::new());
+    }
+    let limits = app.limits();
+    let limited = Limited::new(body, limits.body_bytes_max);
+    let collected = match tokio::time::timeout(limits.body_time_max, limited.collect()).await {
+        Err(_) => return Err(Problem::new(Kind::TooSlow, "the body did not arrive in time")),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let mib = limits.body_bytes_max >> 20;
+            return Err(Problem::new(Kind::TooLarge, format!("the body is larger than {mib} MiB")));
+        }
+        Ok(Err(error)) => return Err(Problem::new(Kind::Malformed, format!("the body broke off: {error}"))),
+        Ok(Ok(collected)) => collected.to_bytes(),
+    };
+    if route.expected != Expected::Nothing && !collected.is_empty() {
+        let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let essence = media_type.and_then(|text| text.split(';').next()).map(str::trim);
+        if !essence.is_some_and(|essence| essence.eq_ignore_ascii_case("application/json")) {
+            return Err(Problem::new(Kind::UnsupportedMediaType, "the body is not declared to be JSON")
+                .hint("send `Content-Type: application/json`"));
+        }
+    }
+    Ok(collected)
+}

@@ -1,0 +1,110 @@
+//! Checkrein over HTTP: parse, call one method of the engine, render. A face, so it has no rules of its
+//! own; what is new here is who may come in, and how.
+
+mod answer;
+mod app;
+mod ask;
+mod authorization;
+mod call;
+mod connection;
+mod door;
+pub mod error;
+mod keyed;
+mod metrics;
+mod openapi;
+mod rates;
+mod route;
+mod routes;
+mod session;
+mod tail;
+pub mod wire;
+mod workers;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use checkrein_engine::Engine;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+pub use app::Limits;
+use app::{App, SetUp};
+pub use authorization::page as authorization;
+use door::Names;
+pub use openapi::document as openapi;
+pub use session::Transport;
+use workers::Workers;
+pub use workers::{Watcher, Work};
+
+/// How a server is set up.
+#[derive(Clone)]
+pub struct Config {
+    pub listen: SocketAddr,
+    /// Names it answers under, beside those of this machine's loopback.
+    pub names: Vec<String>,
+    /// How browsers reach it.
+    pub transport: Transport,
+    pub limits: Limits,
+    /// Who goes on with runs; none leaves them to others.
+    pub work: Option<Work>,
+}
+
+impl Config {
+    /// On loopback, with nobody who works.
+    pub fn new(listen: SocketAddr) -> Config {
+        let (names, limits) = (Vec::new(), Limits::default());
+        Config { listen, names, transport: Transport::Plain, limits, work: None }
+    }
+}
+
+/// A server that has its address, and answers once it is run.
+pub struct Server {
+    listener: TcpListener,
+    app: App,
+    stop: watch::Receiver<bool>,
+}
+
+impl Server {
+    /// Takes the address. When `stop` becomes true, the server ends.
+    pub async fn bind(
+        engine: Arc<Engine>,
+        config: Config,
+        stop: watch::Receiver<bool>,
+    ) -> std::io::Result<Server> {
+        let listener = TcpListener::bind(config.listen).await?;
+        let start = |work| Workers::start(Arc::clone(&engine), work, stop.clone());
+        let workers = config.work.map(start).transpose()?;
+        let mut names = Names { own: config.names };
+        // An address it was told to listen on is a name somebody chose.
+        match config.listen {
+            address if address.ip().is_unspecified() => {}
+            SocketAddr::V4(address) => names.own.push(address.ip().to_string()),
+            SocketAddr::V6(address) => names.own.push(format!("[{}]", address.ip())),
+        }
+        let set_up = SetUp { limits: config.limits, names, transport: config.transport };
+        let app = App::new(engine, workers, set_up, stop.clone());
+        Ok(Server { listener, app, stop })
+    }
+
+    /// The address it really has.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The secret of a link that signs a browser in once, as an administrator of this name.
+    pub fn sign_in_link(&self, name: &str) -> String {
+        self.app.links().make(name, self.app.engine().now())
+    }
+
+    /// Answers until it is to stop, and until what is under way is answered.
+    pub async fn run(mut self) {
+        let router = routes::router(&self.app);
+        let tail = self.app.tail().clone().run(self.app.shared_engine(), self.stop.clone());
+        let tail = tokio::spawn(tail);
+        connection::accept(self.listener, router, &self.app, &mut self.stop).await;
+        let _ = tail.await;
+        if let Some(workers) = self.app.workers().cloned() {
+            let _ = tokio::task::spawn_blocking(move || workers.join()).await;
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! One way in: method, path, who may use it, what it takes and what it gives. The types of the handler
+//! are what is described, so the description cannot drift from the code.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::http::Method;
+use checkrein_core::principal::Role;
+use checkrein_engine::{Act, allowed};
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+
+use crate::answer::{Answer, Sent};
+use crate::ask::{Body, Expected, Parameter, Question};
+use crate::call::Call;
+use crate::error::{Kind, Problem};
+
+/// Who may use a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody, without saying who they are.
+    Open,
+    /// Everybody who is known.
+    Known,
+    /// Whoever may do this.
+    To(Act),
+}
+
+impl Access {
+    /// Whether a role is enough; none is nobody in particular.
+    pub fn allows(self, role: Option<Role>) -> bool {
+        match (self, role) {
+            (Access::Open, _) => true,
+            (_, None) => false,
+            (Access::Known, Some(_)) => true,
+            (Access::To(act), Some(role)) => allowed(role, act),
+        }
+    }
+}
+
+/// Whether the same request may be sent again under an `Idempotency-Key`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keyed {
+    /// Its first answer is kept and given again.
+    Yes,
+    /// A key is nothing to it: it changes nothing.
+    Needless,
+    /// Its answer has a secret and is not kept, so a key would promise what is not done.
+    Never,
+}
+
+/// Whether what is secret here may be in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrets {
+    Masked,
+    /// The one answer that is a secret.
+    Shown,
+}
+
+/// Descriptions that can be looked into, without references to others.
+fn inline() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator()
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Sent, Problem>> + Send>>;
+type Handler = dyn Fn(Call, String, Bytes) -> Answering + Send + Sync;
+
+#[derive(Clone)]
+pub struct Route {
+    pub method: Method,
+    pub path: &'static str,
+    /// The name of the operation in clients.
+    pub id: &'static str,
+    /// What it is for, in a sentence.
+    pub about: &'static str,
+    pub access: Access,
+    pub keyed: Keyed,
+    /// What it may refuse, beside what any route may.
+    pub refuses: &'static [Kind],
+    pub expected: Expected,
+    /// Headers it reads, beside what any route reads: name and meaning.
+    pub headers: &'static [(&'static str, &'static str)],
+    pub secrets: Secrets,
+    pub parameters: fn(&mut SchemaGenerator) -> Vec<Parameter>,
+    pub body: fn(&mut SchemaGenerator) -> Option<Value>,
+    pub answers: fn(&mut SchemaGenerator) -> Vec<(u16, Value)>,
+    pub handler: Arc<Handler>,
+}
+
+impl Route {
+    pub fn get<Q, A, F, W>(path: &'static str, handler: F) -> Route
+    where
+        Q: Question + 'static,
+        A: Answer + 'static,
+        F: Fn(Call, Q) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<A, Problem>> + Send + 'static,
+    {
+        // INVARIANT: a GET takes no body, and nothing behind one decides or changes anything.
+        Route::new(Method::GET, path, move |call, query, _: crate::ask::Nothing| handler(call, query))
+    }
+
+    pub fn post<B, A, F, W>(path: &'static str, handler: F) -> Route
+    where
+        B: Body + 'static,
+        A: Answer + 'static,
+        F: Fn(Call, B) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<A, Problem>> + Send + 'static,
+    {
+        let handler = move |call, _: crate::ask::Nothing, body| handler(call, body);
+        Route { keyed: Keyed::Yes, ..Route::new(Method::POST, path, handler) }
+    }
+
+    pub fn delete<A, F, W>(path: &'static str, handler: F) -> Route
+    where
+        A: Answer + 'static,
+        F: Fn(Call) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<A, Problem>> + Send + 'static,
+    {
+        let handler = move |call, _: crate::ask::Nothing, _: crate::ask::Nothing| handler(call);
+        // Doing it again does nothing again.
+        Route::new(Method::DELETE, path, handler)
+    }
+
+    fn new<Q, B, A, F, W>(method: Method, path: &'static str, handler: F) -> Route
+    where
+        Q: Question + 'static,
+        B: Body + 'static,
+        A: Answer + 'static,
+        F: Fn(Call, Q, B) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<A, Problem>> + Send + 'static,
+    {
+        let known = Q::parameters(&mut inline());
+        let answer = move |call: Call, query: String, body: Bytes| -> Answering {
+            let asked = Q::read(&query, &known).and_then(|query| Ok((query, B::read(&body)?)));
+            match asked {
+                Ok((query, body)) => {
+                    let working = handler(call, query, body);
+                    Box::pin(async move { working.await?.sent() })
+                }
+                Err(problem) => Box::pin(std::future::ready(Err(problem))),
+            }
+        };
+        Route {
+            method,
+            path,
+            id: "",
+            about: "",
+            access: Access::Known,
+            keyed: Keyed::Needless,
+            refuses: &[],
+            expected: B::EXPECTED,
+            headers: &[],
+            secrets: Secrets::Masked,
+            parameters: Q::parameters,
+            body: B::schema,
+            answers: A::described,
+            handler: Arc::new(answer),
+        }
+    }
+
+    pub fn about(self, id: &'static str, about: &'static str) -> Route {
+        Route { id, about, ..self }
+    }
+
+    pub fn access(self, access: Access) -> Route {
+        Route { access, ..self }
+    }
+
+    pub fn to(self, act: Act) -> Route {
+        Route { access: Access::To(act), ..self }
+    }
+
+    pub fn refuses(self, refuses: &'static [Kind]) -> Route {
+        Route { refuses, ..self }
+    }
+
+    pub fn reads(self, headers: &'static [(&'static str, &'static str)]) -> Route {
+        Route { headers, ..self }
+    }
+
+    pub fn shows_secret(self) -> Route {
+        Route { secrets: Secrets::Shown, keyed: Keyed::Never, ..self }
+    }
+
+    /// A POST that changes nothing.
+    pub fn changes_nothing(self) -> Route {
+        Route { keyed: Keyed::Needless, ..self }
+    }
+}

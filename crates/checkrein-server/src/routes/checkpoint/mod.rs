@@ -1,0 +1,14 @@
+//! Checkpoints: ask, look, wait, decide.
+
+pub mod create;
+pub mod list;
+pub mod show;
+pub mod verdict;
+pub mod wait;
+pub mod withdraw;
+
+/// A checkpoint's own address.
+fn path(id: &str) -> String {
+    let encoded: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
+    format!("/v1/checkpoints/{}", encoded.replace('+', "%20"))
+}

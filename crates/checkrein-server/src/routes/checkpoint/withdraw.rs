@@ -1,0 +1,30 @@
+use checkrein_engine::Act;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::answer::Reply;
+use crate::ask::MaybeJson;
+use crate::call::Call;
+use crate::error::{Kind, Problem};
+use crate::route::Route;
+use crate::wire::checkpoint::Checkpoint;
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Withdrawal {
+    /// Why
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+pub fn route() -> Route {
+    Route::post("/v1/checkpoints/{id}/withdraw", withdraw)
+        .about("withdrawCheckpoint", "Take a checkpoint back because what it belonged to is gone")
+        .to(Act::Withdraw)
+        .refuses(&[Kind::NotFound, Kind::AlreadyDecided])
+}
+
+async fn withdraw(call: Call, MaybeJson(asked): MaybeJson<Withdrawal>) -> Result<Reply<Checkpoint>, Problem> {
+    let checkpoint = call.engine().withdraw_checkpoint(call.by()?, call.path("id"), asked.reason).await?;
+    Ok(Reply::new(Checkpoint::from(&checkpoint)))
+}

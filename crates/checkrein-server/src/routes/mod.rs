@@ -1,0 +1,89 @@
+//! The one list of routes. A verb of a noun is a file, and so is its test.
+
+mod checkpoint;
+mod event;
+mod frame;
+mod policy;
+mod run;
+mod session;
+mod system;
+mod token;
+mod verdict;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::Method;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{MethodFilter, on};
+
+use crate::app::App;
+use crate::call;
+use crate::door;
+use crate::error::{Kind, Problem};
+use crate::route::Route;
+
+pub fn all() -> Vec<Route> {
+    vec![
+        checkpoint::create::route(),
+        checkpoint::list::route(),
+        checkpoint::show::route(),
+        checkpoint::wait::route(),
+        checkpoint::verdict::route(),
+        checkpoint::withdraw::route(),
+        verdict::give::route(),
+        run::create::route(),
+        run::list::route(),
+        run::show::route(),
+        run::resume::route(),
+        run::rerun::route(),
+        run::cancel::route(),
+        run::report::route(),
+        run::log::route(),
+        run::output::route(),
+        run::events::route(),
+        event::list::route(),
+        policy::show::route(),
+        policy::explain::route(),
+        policy::decide::route(),
+        policy::classify::route(),
+        frame::should_push::route(),
+        frame::should_pop::route(),
+        token::create::route(),
+        token::list::route(),
+        token::revoke::route(),
+        session::begin::route(),
+        session::show::route(),
+        session::end::route(),
+        system::health::route(),
+        system::ready::route(),
+        system::metrics::route(),
+        system::openapi::route(),
+    ]
+}
+
+pub fn router(app: &App) -> Router {
+    let mut router = Router::new();
+    for route in all() {
+        let filter = match route.method {
+            Method::POST => MethodFilter::POST,
+            Method::DELETE => MethodFilter::DELETE,
+            _ => MethodFilter::GET,
+        };
+        let (app, route) = (app.clone(), Arc::new(route));
+        let path = route.path;
+        let handler = move |request: Request| call::answer(app.clone(), Arc::clone(&route), request);
+        router = router.route(path, on(filter, handler));
+    }
+    router
+        .fallback(|request: Request| async move {
+            Problem::new(Kind::NotFound, format!("there is nothing at `{}`", request.uri().path()))
+                .hint("`GET /v1/openapi.json` lists what there is")
+        })
+        .method_not_allowed_fallback(|request: Request| async move {
+            let (method, path) = (request.method(), request.uri().path());
+            Problem::new(Kind::MethodNotAllowed, format!("`{path}` does not take {method}"))
+        })
+        .layer(from_fn_with_state(app.clone(), door::pass))
+}

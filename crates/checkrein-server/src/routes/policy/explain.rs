@@ -1,0 +1,20 @@
+use checkrein_engine::Act;
+
+use super::Asked;
+use crate::answer::Reply;
+use crate::ask::Query;
+use crate::call::Call;
+use crate::error::Problem;
+use crate::route::Route;
+use crate::wire::Object;
+
+pub fn route() -> Route {
+    Route::get("/v1/policies/explain", explain)
+        .about("explainPolicy", "Every value of the policy in force, and where it was set")
+        .to(Act::Read)
+        .refuses(&[crate::error::Kind::Invalid])
+}
+
+async fn explain(call: Call, Query(asked): Query<Asked>) -> Result<Reply<Object>, Problem> {
+    Ok(Reply::new(super::object(&asked.resolve(&call)?)))
+}

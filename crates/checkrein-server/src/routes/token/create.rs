@@ -1,0 +1,52 @@
+use checkrein_core::principal::{PrincipalKind, Role};
+use checkrein_engine::Act;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::answer::Created;
+use crate::ask::Json;
+use crate::call::Call;
+use crate::error::{Kind, Problem};
+use crate::route::Route;
+use crate::wire::token::NewToken;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// What its bearer may do
+    role: Role,
+    /// Whose it is; verdicts are recorded under this name
+    name: String,
+    /// How long it is good for, such as 30d; for ever if nothing is said
+    expires: Option<String>,
+}
+
+pub fn route() -> Route {
+    Route::post("/v1/tokens", create)
+        .about("createToken", "Make a token; its secret is shown once, so the answer is not kept for a key")
+        .to(Act::ManageTokens)
+        .shows_secret()
+}
+
+async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<NewToken>, Problem> {
+    let length = wanted.expires.as_deref().map(|text| {
+        checkrein_core::duration::parse(text).ok_or_else(|| {
+            Problem::new(Kind::Invalid, "`expires` is not a length of time")
+                .hint("write it such as 30d or 12h")
+        })
+    });
+    // A time too far away to be told must not become no end at all.
+    let end = |length| {
+        let far = |_| Problem::new(Kind::Invalid, "`expires` is further away than times go");
+        call.engine().now().checked_add(length).map_err(far)
+    };
+    let expires_at = length.transpose()?.map(end).transpose()?;
+    let new = checkrein_engine::NewToken {
+        name: wanted.name,
+        kind: PrincipalKind::of_role(wanted.role),
+        role: wanted.role,
+        expires_at,
+    };
+    let token = call.engine().create_token(call.by()?, new).await?;
+    Ok(Created::new(NewToken::from(&token)))
+}

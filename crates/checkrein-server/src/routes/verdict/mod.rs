@@ -1,0 +1,3 @@
+//! Verdicts on several checkpoints at once.
+
+pub mod give;

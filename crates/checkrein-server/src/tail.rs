@@ -1,0 +1,174 @@
+//! What happens, to everybody who listens: the log is read once, however many there are.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use checkrein_core::principal::Principal;
+use checkrein_engine::{Engine, EngineError, EventsOf};
+use checkrein_store::{Position, StoredEvent};
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::watch;
+
+use crate::app::App;
+use crate::metrics::Counted;
+use crate::wire::event::Event;
+
+/// Sends every event after it is committed, in the order of positions.
+#[derive(Clone, Debug)]
+pub struct Tail(broadcast::Sender<Arc<StoredEvent>>);
+
+/// Whoever is further behind reads the store again.
+const KEPT: usize = 1024;
+const READ_AT_ONCE: usize = 500;
+/// How long the log may fail to be read before it is tried again.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
+/// So often a listener hears that the connection is there.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
+impl Default for Tail {
+    fn default() -> Tail {
+        Tail(broadcast::channel(KEPT).0)
+    }
+}
+
+impl Tail {
+    /// Reads on until `stop` is true.
+    pub async fn run(self, engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
+        let mut from = None;
+        loop {
+            let reading = async {
+                let _ = self.read(&engine, &mut from).await;
+                tokio::time::sleep(TRY_AGAIN).await;
+            };
+            tokio::select! {
+                () = reading => {}
+                _ = stop.wait_for(|stop| *stop) => return,
+            }
+        }
+    }
+
+    /// Returns only when something failed; what was not sent is read again.
+    async fn read(&self, engine: &Engine, from: &mut Option<Position>) -> Result<(), EngineError> {
+        let mut changes = engine.store().changes()?;
+        // INVARIANT: whoever listens reads the store after they have begun to listen, so nothing before
+        // this needs to be sent.
+        let mut last = match *from {
+            Some(last) => last,
+            None => engine.last_position().await?,
+        };
+        loop {
+            changes.borrow_and_update();
+            loop {
+                let events = engine.store().events(last, None, READ_AT_ONCE).await?;
+                let more = events.len() == READ_AT_ONCE;
+                for event in events {
+                    last = event.position;
+                    *from = Some(last);
+                    // Nobody may listen.
+                    let _ = self.0.send(Arc::new(event));
+                }
+                if !more {
+                    break;
+                }
+            }
+            *from = Some(last);
+            if changes.changed().await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// One who listens, from a position on.
+pub struct Listener {
+    app: App,
+    by: Principal,
+    of: EventsOf,
+    last: Position,
+    heard: broadcast::Receiver<Arc<StoredEvent>>,
+    /// Read from the store and not sent yet.
+    waiting: VecDeque<StoredEvent>,
+    caught_up: bool,
+    greeted: bool,
+    _counted: Counted,
+}
+
+impl Listener {
+    pub fn new(app: &App, by: Principal, of: EventsOf, after: Position) -> Listener {
+        // INVARIANT: listens before it reads, so nothing falls between.
+        let heard = app.tail().0.subscribe();
+        let waiting = VecDeque::new();
+        Listener {
+            app: app.clone(),
+            by,
+            of,
+            last: after,
+            heard,
+            waiting,
+            caught_up: false,
+            greeted: false,
+            _counted: app.metrics().listener(),
+        }
+    }
+
+    /// As server-sent events, until the server ends or nobody reads.
+    pub fn into_body(self) -> Body {
+        Body::from_stream(futures_util::stream::unfold(self, |mut listener| async move {
+            let piece = listener.next().await?;
+            Some((Ok::<Bytes, std::convert::Infallible>(Bytes::from(piece)), listener))
+        }))
+    }
+
+    /// The next piece to send; none is the end.
+    async fn next(&mut self) -> Option<String> {
+        if !self.greeted {
+            self.greeted = true;
+            // Whoever is cut off before the first event can go on from here.
+            return Some(format!("retry: 1000\nid: {}\n\n", self.last.0));
+        }
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                self.last = event.position;
+                return Some(self.written(&event));
+            }
+            if !self.caught_up {
+                match self.app.engine().events(&self.by, &self.of, self.last, READ_AT_ONCE).await {
+                    Ok(events) => {
+                        self.caught_up = events.is_empty();
+                        self.waiting.extend(events);
+                        continue;
+                    }
+                    // The reader comes back with the last position it saw.
+                    Err(_) => return None,
+                }
+            }
+            let app = self.app.clone();
+            let heard = tokio::select! {
+                heard = self.heard.recv() => heard,
+                () = tokio::time::sleep(SIGN_OF_LIFE) => return Some(":\n\n".to_owned()),
+                () = app.closing() => return None,
+            };
+            match heard {
+                Ok(event) if event.position <= self.last => {}
+                Ok(event) => {
+                    self.last = event.position;
+                    match self.app.engine().shows(&self.by, &self.of, &event).await {
+                        Ok(true) => return Some(self.written(&event)),
+                        Ok(false) => {}
+                        Err(_) => return None,
+                    }
+                }
+                Err(RecvError::Lagged(_)) => self.caught_up = false,
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    fn written(&self, event: &StoredEvent) -> String {
+        let data = serde_json::to_string(&Event::from(event)).unwrap_or_default();
+        let data = self.app.redacted(data.as_bytes());
+        format!("id: {}\ndata: {}\n\n", event.position.0, String::from_utf8_lossy(&data))
+    }
+}

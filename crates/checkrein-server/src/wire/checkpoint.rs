@@ -1,0 +1,155 @@
+//! A checkpoint as programs see it.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use checkrein_core::checkpoint::{self, CheckpointStatus, Verdict};
+use checkrein_core::deliverable::{Deliverable, Digest};
+use checkrein_engine::{CheckpointView, Judged, NewCheckpoint, VerdictRequest};
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The fixed contract. `worker_name` and `rejection_reason` are names other tools know.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Checkpoint {
+    pub id: String,
+    pub status: CheckpointStatus,
+    pub worker: String,
+    pub worker_name: String,
+    pub phase: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// A verdict may name it, and is refused when the content is another one
+    pub digest: Digest,
+    pub created_at: Timestamp,
+    pub resolved_at: Option<Timestamp>,
+    pub reason: Option<String>,
+    pub rejection_reason: String,
+    pub resolved_by: Option<String>,
+}
+
+impl From<&checkpoint::Checkpoint> for Checkpoint {
+    fn from(checkpoint: &checkpoint::Checkpoint) -> Checkpoint {
+        let reason = checkpoint.reason.clone();
+        let rejected = checkpoint.status == CheckpointStatus::Rejected;
+        Checkpoint {
+            id: checkpoint.id.to_string(),
+            status: checkpoint.status,
+            worker: checkpoint.worker.clone(),
+            worker_name: checkpoint.worker.clone(),
+            phase: checkpoint.phase.clone(),
+            kind: checkpoint.kind.clone(),
+            digest: checkpoint.digest,
+            created_at: checkpoint.created_at,
+            resolved_at: checkpoint.resolved_at,
+            rejection_reason: reason.clone().filter(|_| rejected).unwrap_or_default(),
+            reason,
+            resolved_by: checkpoint.resolved_by.clone(),
+        }
+    }
+}
+
+/// A checkpoint with what it is about.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WholeCheckpoint {
+    #[serde(flatten)]
+    pub checkpoint: Checkpoint,
+    /// Text, JSON, or `{"base64": …}` for bytes that are neither; null when retention has removed it
+    pub deliverable: Value,
+    pub round: u32,
+    pub comments: Vec<Value>,
+}
+
+impl From<&CheckpointView> for WholeCheckpoint {
+    fn from(view: &CheckpointView) -> WholeCheckpoint {
+        let deliverable = match view.content.as_ref().map(|content| content.deliverable()) {
+            None => Value::Null,
+            Some(Deliverable::Text(text)) => text.into(),
+            Some(Deliverable::Json(value)) => value,
+            Some(Deliverable::Bytes(bytes)) => json!({"base64": BASE64_STANDARD.encode(bytes)}),
+        };
+        WholeCheckpoint {
+            checkpoint: (&view.checkpoint).into(),
+            deliverable,
+            round: view.checkpoint.round,
+            comments: Vec::new(),
+        }
+    }
+}
+
+/// What a worker asks about.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckpointRequest {
+    /// A key of your own: asking again with it gives the answer there already is
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Who asks
+    #[serde(alias = "worker_name")]
+    pub worker: String,
+    /// Where in the work
+    #[serde(default)]
+    pub phase: String,
+    /// What kind of point it is, such as phase_transition, deliverable or final_output
+    #[serde(rename = "type", default = "deliverable")]
+    pub kind: String,
+    /// What to approve: a text, or any JSON
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub deliverable: Value,
+    /// What to approve, where it is neither text nor JSON
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deliverable_base64: Option<String>,
+}
+
+fn deliverable() -> String {
+    "deliverable".to_owned()
+}
+
+/// Why a request cannot be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadDeliverable {
+    #[error("`deliverable_base64` is not Base64")]
+    NotBase64,
+    #[error("there is `deliverable` and `deliverable_base64`; one of them is what to approve")]
+    Both,
+    #[error("there is nothing to approve: `deliverable` is missing")]
+    Nothing,
+}
+
+impl TryFrom<CheckpointRequest> for NewCheckpoint {
+    type Error = BadDeliverable;
+
+    fn try_from(request: CheckpointRequest) -> Result<NewCheckpoint, BadDeliverable> {
+        let deliverable = match (request.deliverable, request.deliverable_base64) {
+            (Value::Null, None) => return Err(BadDeliverable::Nothing),
+            (Value::Null, Some(base64)) => {
+                let bytes = BASE64_STANDARD.decode(base64).map_err(|_| BadDeliverable::NotBase64)?;
+                Deliverable::from_bytes(bytes)
+            }
+            (value, None) => Deliverable::from_json(value),
+            (_, Some(_)) => return Err(BadDeliverable::Both),
+        };
+        let CheckpointRequest { id, worker, phase, kind, .. } = request;
+        Ok(NewCheckpoint { id, worker, phase, kind, deliverable })
+    }
+}
+
+/// A person's answer.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerdictBody {
+    pub verdict: Verdict,
+    /// Why; needed unless it is an approval
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What was looked at; a checkpoint that holds something else is not decided
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+}
+
+impl From<VerdictBody> for VerdictRequest {
+    fn from(VerdictBody { verdict, reason, digest }: VerdictBody) -> VerdictRequest {
+        VerdictRequest { judged: digest.map(Judged::Digest), ..VerdictRequest::new(verdict, reason) }
+    }
+}

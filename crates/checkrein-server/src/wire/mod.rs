@@ -1,0 +1,11 @@
+//! What programs send and get. The command line's `--json` answers have the same shapes.
+
+pub mod checkpoint;
+pub mod event;
+pub mod page;
+pub mod policy;
+pub mod run;
+pub mod token;
+
+/// An object that is described elsewhere, or by its name alone.
+pub type Object = serde_json::Map<String, serde_json::Value>;

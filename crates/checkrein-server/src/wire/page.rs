@@ -1,0 +1,47 @@
+use checkrein_store::Page as Stored;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Part of a list, and where the next part begins.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    /// Ask for the next part with it; null when this was the last one
+    pub next: Option<i64>,
+}
+
+impl<T> Page<T> {
+    pub fn of<R>(stored: Stored<R>, shape: impl Fn(R) -> T) -> Page<T> {
+        Page { items: stored.items.into_iter().map(shape).collect(), next: stored.next }
+    }
+}
+
+/// How many items an answer has at most.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(try_from = "i64")]
+pub struct Limit(#[schemars(range(min = 1, max = 1000))] u16);
+
+/// More are asked for page by page.
+const LIMIT_MAX: i64 = 1000;
+
+impl Limit {
+    pub fn get(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl Default for Limit {
+    fn default() -> Limit {
+        Limit(100)
+    }
+}
+
+impl TryFrom<i64> for Limit {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<Limit, String> {
+        let fits = (1..=LIMIT_MAX).contains(&number);
+        let limit = u16::try_from(number).ok().filter(|_| fits);
+        limit.map(Limit).ok_or_else(|| format!("expected a whole number from 1 to {LIMIT_MAX}"))
+    }
+}

@@ -1,0 +1,158 @@
+//! Workers beside the requests, each on a thread of its own: what they wait for must not keep requests
+//! waiting.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use checkrein_core::principal::Principal;
+use checkrein_core::run::RunId;
+use checkrein_engine::{Engine, EngineError, LOOK_EVERY, RunView, WatchWork};
+use checkrein_store::Version;
+use tokio::sync::{Notify, oneshot, watch};
+
+/// Makes somebody who is told what a worker does.
+pub type Watcher = Arc<dyn Fn() -> Box<dyn WatchWork + Send> + Send + Sync>;
+
+/// How workers are set up.
+#[derive(Clone)]
+pub struct Work {
+    /// How many runs go on at once.
+    pub runs: usize,
+    /// For whom they work.
+    pub by: Principal,
+    pub watcher: Watcher,
+}
+
+#[derive(Clone)]
+pub struct Workers {
+    engine: Arc<Engine>,
+    work: Work,
+    stop: watch::Receiver<bool>,
+    under_way: Arc<UnderWay>,
+}
+
+#[derive(Default)]
+struct UnderWay {
+    runs: Mutex<HashSet<RunId>>,
+    ended: Notify,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// How long a look around that failed is waited for.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
+
+impl Workers {
+    pub fn start(engine: Arc<Engine>, work: Work, stop: watch::Receiver<bool>) -> std::io::Result<Workers> {
+        let workers = Workers { engine, work, stop, under_way: Arc::default() };
+        let own = workers.clone();
+        workers.spawn(move || async move { own.look_around().await })?;
+        Ok(workers)
+    }
+
+    /// Finds what can go on, and starts as much of it as there is room for.
+    async fn look_around(&self) {
+        let (mut watch, mut stopped) = ((self.work.watcher)(), self.stop.clone());
+        while !*self.stop.borrow() {
+            let looked = async {
+                let mut changes = self.engine.store().changes()?;
+                loop {
+                    changes.borrow_and_update();
+                    for id in self.engine.ready_runs(&self.work.by).await? {
+                        self.begin(id);
+                    }
+                    tokio::select! {
+                        _ = changes.changed() => {}
+                        () = self.under_way.ended.notified() => {}
+                        () = tokio::time::sleep(LOOK_EVERY) => {}
+                    }
+                }
+            };
+            let looked: Result<(), EngineError> = tokio::select! {
+                looked = looked => looked,
+                _ = stopped.wait_for(|stop| *stop) => return,
+            };
+            if let Err(error) = looked {
+                watch.warn(format!("the worker will try again: {error}"));
+                tokio::time::sleep(TRY_AGAIN).await;
+            }
+        }
+    }
+
+    fn begin(&self, id: RunId) {
+        let mut runs = self.under_way.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        if runs.len() >= self.work.runs || runs.contains(&id) {
+            return;
+        }
+        let (own, run) = (self.clone(), id.clone());
+        let working = move || async move {
+            own.engine.go_on(&own.work.by, &run, &own.stop, &mut *(own.work.watcher)()).await;
+            own.end(&run);
+        };
+        // Where there is no thread now, the next look finds it again.
+        if self.spawn(working).is_ok() {
+            runs.insert(id);
+        }
+    }
+
+    fn end(&self, id: &RunId) {
+        self.under_way.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.under_way.ended.notify_one();
+    }
+
+    /// Resumes a run and goes on with it; answers as soon as it is resumed.
+    pub async fn resume(
+        &self,
+        by: Principal,
+        id: String,
+        expected: Option<Version>,
+    ) -> Result<RunView, EngineError> {
+        let (tell, told) = oneshot::channel();
+        let own = self.clone();
+        let resuming = move || async move {
+            let mut watch = (own.work.watcher)();
+            let taken = own.engine.take_up_run(&by, &id, expected, &mut *watch).await;
+            let mut driver = match taken {
+                Ok(driver) => driver,
+                Err(error) => return drop(tell.send(Err(error))),
+            };
+            // Whoever asked may be gone; the run goes on.
+            let _ = tell.send(Ok(driver.view().clone()));
+            let id = driver.id().clone();
+            watch.goes_on(&id);
+            match driver.go(&own.stop, &mut *watch).await {
+                Ok(rest) => watch.rests(&driver.view().run, &rest),
+                Err(error) => watch.failed(&id, &error),
+            }
+        };
+        let unheard = || EngineError::Store(checkrein_store::StoreError::Closed);
+        self.spawn(resuming).map_err(|_| unheard())?;
+        told.await.unwrap_or_else(|_| Err(unheard()))
+    }
+
+    /// Waits until every worker has ended.
+    pub fn join(&self) {
+        loop {
+            let next = self.under_way.threads.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match next {
+                Some(thread) => drop(thread.join()),
+                None => return,
+            }
+        }
+    }
+
+    /// What drives a run stays on its thread.
+    fn spawn<W: Future<Output = ()>>(
+        &self,
+        work: impl FnOnce() -> W + Send + 'static,
+    ) -> std::io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let name = "checkrein-work".to_owned();
+        let thread = thread::Builder::new().name(name).spawn(move || runtime.block_on(work()))?;
+        let mut threads = self.under_way.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
+        Ok(())
+    }
+}

@@ -1,0 +1,278 @@
+//! What every request has to pass: names, sites, sizes, patience, rates, secrets.
+
+use std::io::{BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use checkrein_core::principal::Role;
+use serde_json::json;
+
+use crate::checkpoint::ask;
+use crate::place::{Place, read_head};
+use crate::session::{by_link, from_here};
+
+/// A name that was pointed here gets nothing, whatever it knows.
+#[test]
+fn a_name_that_is_not_its_own_is_not_answered() {
+    let place = Place::making().name("checkrein.example").start();
+    let admin = place.as_role(Role::Admin);
+    let port = place.address.port();
+    for host in ["localhost", "127.0.0.1", "[::1]", "checkrein.example", &format!("localhost:{port}")] {
+        admin.clone().header("Host", host).get("/v1/session").expect(200);
+    }
+    for host in ["evil.example", &format!("evil.example:{port}"), "localhost.evil.example", "", "10.0.0.1"] {
+        for path in ["/v1/session", "/v1/openapi.json", "/metrics", "/", "/none"] {
+            admin.clone().header("Host", host).get(path).refused(421, "misdirected");
+        }
+    }
+    // An absolute target names a host as well.
+    admin.get("http://evil.example/v1/session").refused(421, "misdirected");
+    let mut stream = TcpStream::connect(place.address).unwrap();
+    stream.write_all(b"GET /v1/session HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n").unwrap();
+    assert_eq!(read_head(&mut BufReader::new(stream)).0, 400);
+}
+
+/// A page of another site makes a browser send its cookie, and still gets nothing done.
+#[test]
+fn a_cookie_works_from_here_alone() {
+    let place = Place::new();
+    let sam = by_link(&place);
+    ask(&place.as_role(Role::Agent), "c1");
+    let (address, port) = (place.address, place.address.port());
+    let give = |client: &crate::place::Client| {
+        client.post("/v1/checkpoints/c1/verdict", &json!({"verdict": "approve"}))
+    };
+    for (name, value) in [
+        ("Origin", "http://evil.example".to_owned()),
+        ("Origin", "null".to_owned()),
+        ("Origin", format!("http://localhost:{}", port.wrapping_add(1))),
+        ("Origin", format!("http://{address}.evil.example")),
+        ("Sec-Fetch-Site", "cross-site".to_owned()),
+        ("Sec-Fetch-Site", "same-site".to_owned()),
+        ("Sec-Fetch-Site", "none".to_owned()),
+        // Nothing is said: no browser of today.
+        ("X-Nothing", "at all".to_owned()),
+    ] {
+        give(&sam.clone().header(name, &value)).refused(403, "cross-site");
+    }
+    // One of the two that is wrong is enough.
+    let mixed = sam.clone().header("Sec-Fetch-Site", "same-origin").header("Origin", "http://evil.example");
+    give(&mixed).refused(403, "cross-site");
+    // A form cannot say that it sends JSON.
+    let form = from_here(&sam).header("Content-Type", "application/x-www-form-urlencoded");
+    give(&form).refused(415, "unsupported-media-type");
+    give(&from_here(&sam).header("Content-Type", "text/plain")).refused(415, "unsupported-media-type");
+    assert_eq!(sam.get("/v1/checkpoints/c1").expect(200).json()["status"], "pending");
+    give(&sam.clone().header("Origin", &format!("http://{address}"))).expect(200);
+    // A token is nothing a browser sends by itself.
+    ask(&place.as_role(Role::Agent), "c2");
+    let ann = place.as_role(Role::Reviewer).header("Origin", "http://evil.example");
+    ann.post("/v1/checkpoints/c2/verdict", &json!({"verdict": "approve"})).expect(200);
+}
+
+#[test]
+fn a_cookie_that_is_forged_or_old_is_worth_nothing() {
+    let place = Place::new();
+    let token = place.token(Role::Admin, "ann");
+    for cookie in ["checkrein_session=s.nonsense", "checkrein_session=s.", "checkrein_session=t.chk_0"] {
+        place.client().header("Cookie", cookie).get("/v1/session").refused(401, "unauthenticated");
+    }
+    for cookie in [
+        format!("checkrein_session=x.{token}"),
+        format!("checkrein_session={token}"),
+        format!("other=s.{token}"),
+    ] {
+        place.client().header("Cookie", &cookie).get("/v1/session").refused(401, "unauthenticated");
+    }
+}
+
+#[test]
+fn every_answer_tells_browsers_to_do_nothing_with_it() {
+    let place = Place::new();
+    let admin = place.as_role(Role::Admin);
+    for answer in [
+        admin.get("/v1/checkpoints"),
+        admin.get("/none"),
+        admin.send("PUT", "/v1/checkpoints", None),
+        place.client().get("/v1/checkpoints"),
+        place.client().get("/healthz"),
+        admin.clone().header("Host", "evil.example").get("/"),
+    ] {
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(
+            policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"),
+            "{policy}"
+        );
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "no-referrer"),
+            ("cache-control", "no-store"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{name} of {answer:?}");
+        }
+        assert!(answer.headers.iter().all(|(name, _)| !name.starts_with("access-control")), "{answer:?}");
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_read() {
+    let place = Place::making().limits(|limits| limits.body_bytes_max = 1 << 20).start();
+    let agent = place.as_role(Role::Agent);
+    let fits = json!({"id": "fits", "worker": "w", "deliverable": "x".repeat((1 << 20) - 100)});
+    agent.post("/v1/checkpoints", &fits).expect(201);
+    let large = json!({"worker": "w", "deliverable": "x".repeat(1 << 20)});
+    agent.post("/v1/checkpoints", &large).refused(413, "too-large");
+    // Who may not ask is told so, whatever they send.
+    place.as_role(Role::Viewer).post("/v1/checkpoints", &large).refused(403, "forbidden");
+    // Without an end in sight.
+    let mut stream = TcpStream::connect(place.address).unwrap();
+    let token = place.token(Role::Agent, "endless");
+    let head = format!(
+        "POST /v1/checkpoints HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let chunk = format!("{:x}\r\n{}\r\n", 65536, "x".repeat(65536));
+    for _ in 0..64 {
+        if stream.write_all(chunk.as_bytes()).is_err() {
+            break;
+        }
+    }
+    assert_eq!(read_head(&mut BufReader::new(stream)).0, 413);
+    let long = format!("/v1/checkpoints?worker={}", "x".repeat(100_000));
+    assert!([400, 414, 431].contains(&agent.send("GET", &long, None).status));
+}
+
+#[test]
+fn whoever_is_slow_is_let_go() {
+    let place = Place::making()
+        .limits(|limits| {
+            limits.head_time_max = Duration::from_millis(200);
+            limits.body_time_max = Duration::from_millis(200);
+        })
+        .start();
+    // Not even a whole head.
+    let mut stream = TcpStream::connect(place.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: loc").unwrap();
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest);
+    assert!(rest.is_empty() || rest.starts_with(b"HTTP/1.1 408"), "{}", String::from_utf8_lossy(&rest));
+    // Nothing at all.
+    let mut silent = TcpStream::connect(place.address).unwrap();
+    silent.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    assert_eq!(silent.read(&mut [0; 16]).unwrap_or(0), 0);
+    // A body that never comes.
+    let token = place.token(Role::Agent, "slow");
+    let mut stream = TcpStream::connect(place.address).unwrap();
+    let head = format!(
+        "POST /v1/checkpoints HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    assert_eq!(read_head(&mut BufReader::new(stream)).0, 408);
+    // Others were not kept waiting.
+    place.client().get("/healthz").expect(200);
+}
+
+#[test]
+fn whoever_asks_too_often_is_told_when_to_come_back() {
+    let place = Place::making()
+        .limits(|limits| {
+            limits.requests_max = 3;
+            limits.requests_every = Duration::from_secs(3600);
+            limits.failures_max = 2;
+            limits.failures_every = Duration::from_secs(3600);
+        })
+        .start();
+    let (one, other) = (place.as_role(Role::Viewer), place.as_role(Role::Agent));
+    for _ in 0..3 {
+        one.get("/v1/session").expect(200);
+    }
+    let answer = one.get("/v1/session");
+    assert!(answer.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
+    answer.refused(429, "rate-limited");
+    other.get("/v1/session").expect(200);
+    // Guessing tokens is slowed down, and keeps nobody else out.
+    let guess = place.bearer("chk_guess");
+    for _ in 0..2 {
+        guess.get("/v1/session").refused(401, "unauthenticated");
+    }
+    guess.get("/v1/session").refused(429, "rate-limited");
+    other.get("/v1/session").expect(200);
+}
+
+#[test]
+fn what_is_secret_shows_in_no_answer() {
+    let place = Place::making()
+        .settings("secrets: [API_KEY, QUOTED]")
+        .env("API_KEY", "hunter2hunter2")
+        .env("QUOTED", "pass\"word")
+        .start();
+    let agent = place.as_role(Role::Agent);
+    let token = place.token(Role::Admin, "careless");
+    let text = format!("key hunter2hunter2, pass\"word and {token}");
+    let asked = json!({"id": "c1", "worker": "hunter2hunter2", "deliverable": text});
+    let mut events = agent.listen("/v1/events");
+    let answers = [
+        agent.post("/v1/checkpoints", &asked).expect(201).body,
+        agent.get("/v1/checkpoints").expect(200).body,
+        agent.get("/v1/checkpoints/c1").expect(200).body,
+        agent.get("/v1/events").expect(200).body,
+        agent.get("/v1/checkpoints/hunter2hunter2").expect(404).body,
+        agent.post("/v1/checkpoints", &json!({"worker": "w", "hunter2hunter2": 1})).expect(422).body,
+        events.next().unwrap().data.to_string(),
+    ];
+    for answer in answers {
+        assert!(
+            !answer.contains("hunter2") && !answer.contains(&token) && !answer.contains("pass\\\"word"),
+            "{answer}"
+        );
+    }
+    let shown = agent.get("/v1/checkpoints/c1").json();
+    assert_eq!(shown["deliverable"], "key ***, *** and chk_***");
+}
+
+#[test]
+fn odd_requests_are_answered_and_the_server_goes_on() {
+    let place = Place::new();
+    let admin = place.as_role(Role::Admin);
+    for path in [
+        "/../../etc/passwd",
+        "/v1/../../../etc/passwd",
+        "/v1/runs/%2e%2e/%2e%2e/output",
+        "/v1//checkpoints",
+        "/v1/checkpoints/",
+        "/V1/checkpoints",
+        "/v1/checkpoints/%ff%fe",
+    ] {
+        let status = admin.get(path).status;
+        assert!([400, 404].contains(&status), "{path}: {status}");
+    }
+    for raw in [
+        "\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "\0\0\0\0",
+        "GET /v1/session HTTP/1.1\r\nA\r\n\r\n",
+    ] {
+        let mut stream = TcpStream::connect(place.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(raw.as_bytes()).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert!(
+            rest.is_empty() || rest.starts_with(b"HTTP/1.1 4"),
+            "{raw:?}: {}",
+            String::from_utf8_lossy(&rest)
+        );
+    }
+    for header in ["Basic YTpi", "Bearer", "Bearer ", "bearer chk_x", "Bearer \u{fc}"] {
+        let status = place.client().header("Authorization", header).get("/v1/session").status;
+        assert_eq!(status, 401, "{header}");
+    }
+    place.client().get("/healthz").expect(200);
+}

@@ -1,0 +1,2 @@
+mod should_pop;
+mod should_push;

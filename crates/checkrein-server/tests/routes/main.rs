@@ -1,0 +1,26 @@
+//! Every route over a real connection and a real store. One test binary; its files are those of the
+//! routes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "helpers of tests may fail like tests"
+)]
+
+mod authorization;
+mod checkpoint;
+mod door;
+mod event;
+mod frame;
+mod keyed;
+mod openapi;
+mod place;
+mod policy;
+mod run;
+mod session;
+mod system;
+mod token;
+mod verdict;

@@ -1,0 +1,4 @@
+mod classify;
+mod decide;
+mod explain;
+mod show;

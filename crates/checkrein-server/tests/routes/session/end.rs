@@ -1,0 +1,23 @@
+use checkrein_core::principal::Role;
+use serde_json::json;
+
+use super::{browser, by_link, from_here};
+use crate::place::Place;
+
+#[test]
+fn what_a_link_began_is_over() {
+    let place = Place::new();
+    let sam = by_link(&place);
+    let answer = from_here(&sam).delete("/v1/session").expect(200);
+    assert!(answer.header("set-cookie").unwrap().starts_with("checkrein_session=; Path=/; Max-Age=0;"));
+    sam.get("/v1/session").refused(401, "unauthenticated");
+}
+
+#[test]
+fn a_token_outlives_the_browser_it_signed_in() {
+    let place = Place::new();
+    let token = place.token(Role::Viewer, "ann");
+    let ann = browser(&place, &json!({"token": token}));
+    from_here(&ann).delete("/v1/session").expect(200);
+    place.bearer(&token).get("/v1/session").expect(200);
+}
