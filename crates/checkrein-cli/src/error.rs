@@ -129,8 +129,10 @@ impl From<EngineError> for CliError {
             | EngineError::RunBusy(_)
             | EngineError::RunMoved
             | EngineError::OtherVersion { .. }
+            | EngineError::Unnamed(_)
             | EngineError::RunRefused(_)
             | EngineError::NoToken(_)
+            | EngineError::NoExpert(_)
             | EngineError::OtherContent(_)
             | EngineError::NothingToReview(_)
             | EngineError::NoRepository(_)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, NamedBy, Settings, Tenant, env};
+use checkrein_core::config::{CheckreinFile, Expert, NamedBy, Settings, Tenant, env};
 use checkrein_core::document::Problems;
 
 use crate::error::{CliError, warn};
@@ -156,16 +156,5 @@ pub fn expert_files() -> Vec<(String, PathBuf)> {
 
 /// An expert with all it extends.
 pub fn expert(name: &str) -> Result<Expert, CliError> {
-    expert_among(&expert_files(), name).map_err(CliError::from)
-}
-
-/// An expert with all it extends, from these files and the built-in ones.
-pub fn expert_among(files: &[(String, PathBuf)], name: &str) -> Result<Expert, Problems> {
-    let known: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
-    let file = |wanted: &str| {
-        let Some((_, path)) = files.iter().find(|(name, _)| name == wanted) else { return Ok(None) };
-        let document = files::document(path)?;
-        ExpertFile::read(&document).map(|(file, _)| Some(file))
-    };
-    Expert::find(name, file, &known)
+    checkrein_engine::expert_among(&expert_files(), name).map_err(CliError::from)
 }

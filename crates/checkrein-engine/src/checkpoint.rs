@@ -47,6 +47,8 @@ pub struct VerdictRequest {
     pub start_over: bool,
     /// Also where changes are requested of single files (X13).
     pub confirmed: bool,
+    /// Whether a verdict on a review has to name what was looked at (X10).
+    pub naming: Naming,
     /// The version that was looked at; none takes any.
     pub version: Option<Version>,
 }
@@ -60,9 +62,19 @@ impl VerdictRequest {
             comments: Vec::new(),
             start_over: false,
             confirmed: false,
+            naming: Naming::WhereItMoved,
             version: None,
         }
     }
+}
+
+/// When a verdict on a review has to name what was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// Once somebody pushed to it.
+    WhereItMoved,
+    /// Whoever decides from afar saw it some time ago.
+    Always,
 }
 
 /// What a verdict names as its object.

@@ -49,6 +49,8 @@ pub enum EngineError {
     BadDocument(String),
     #[error("expert `{name}` is not in the commit the job starts from; `{}` is not committed", path.display())]
     UncommittedExpert { name: String, path: PathBuf },
+    #[error("the verdict on review `{0}` does not say what was looked at")]
+    Unnamed(CheckpointId),
     #[error("changes were requested of {} in `{id}`: an approval needs to be confirmed", files.join(", "))]
     MarkedFiles { id: CheckpointId, files: Vec<String> },
     #[error(transparent)]
@@ -59,6 +61,8 @@ pub enum EngineError {
     Process(#[from] ProcessError),
     #[error("`{0}` begins with the id of a run, whose own checkpoints are called so")]
     ReservedId(CheckpointId),
+    #[error("there is no expert `{0}`")]
+    NoExpert(String),
     #[error("there is no token `{0}`")]
     NoToken(String),
     #[error("checkpoint `{0}` was submitted before with other content")]

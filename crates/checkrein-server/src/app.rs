@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,7 @@ struct Shared {
     limits: Limits,
     names: Names,
     transport: Transport,
+    experts: Experts,
     closing: watch::Receiver<bool>,
     workers: Option<Workers>,
     tail: Tail,
@@ -36,12 +38,16 @@ struct Shared {
 }
 
 /// How a server stands in the world.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SetUp {
     pub limits: Limits,
     pub names: Names,
     pub transport: Transport,
+    pub experts: Experts,
 }
+
+/// Finds the experts that have a file.
+pub type Experts = Arc<dyn Fn() -> Vec<(String, PathBuf)> + Send + Sync>;
 
 /// How much a client may ask of the server.
 #[derive(Clone, Copy, Debug)]
@@ -90,11 +96,12 @@ impl App {
         set_up: SetUp,
         closing: watch::Receiver<bool>,
     ) -> App {
-        let SetUp { limits, names, transport } = set_up;
+        let SetUp { limits, names, transport, experts } = set_up;
         App(Arc::new(Shared {
             engine,
             names,
             transport,
+            experts,
             closing,
             workers,
             tail: Tail::default(),
@@ -124,6 +131,10 @@ impl App {
 
     pub fn transport(&self) -> Transport {
         self.0.transport
+    }
+
+    pub fn expert_files(&self) -> Vec<(String, PathBuf)> {
+        (self.0.experts)()
     }
 
     pub fn tail(&self) -> &Tail {

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Content, Sent};
+use crate::wire::checkpoint::BadDigest;
 
 /// The kinds of refusal. Each is a stable URI, a status and a title; a new one is a new row in [`KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub enum Kind {
     RunBusy,
     RunRefused,
     MarkedFiles,
+    DigestNeeded,
     KeyInUse,
     PreconditionFailed,
     TooLarge,
@@ -57,6 +59,7 @@ pub static KINDS: &[(Kind, u16, &str, &str)] = &[
     (Kind::RunBusy,              409, "run-busy",               "another process drives the run"),
     (Kind::RunRefused,           409, "run-refused",            "the run cannot do that now"),
     (Kind::MarkedFiles,          409, "files-marked",           "changes were requested of files, and the approval is not confirmed"),
+    (Kind::DigestNeeded,         409, "digest-needed",          "a verdict on a review names what was looked at"),
     (Kind::KeyInUse,             409, "idempotency-key-in-use", "the first request with this key is not answered yet"),
     (Kind::PreconditionFailed,   412, "precondition-failed",    "it is at another version"),
     (Kind::TooLarge,             413, "too-large",              "the request is too large"),
@@ -195,7 +198,10 @@ impl IntoResponse for Problem {
 impl From<EngineError> for Problem {
     fn from(error: EngineError) -> Problem {
         let kind = match &error {
-            EngineError::NoCheckpoint(_) | EngineError::NoRun(_) | EngineError::NoToken(_) => Kind::NotFound,
+            EngineError::NoCheckpoint(_)
+            | EngineError::NoRun(_)
+            | EngineError::NoExpert(_)
+            | EngineError::NoToken(_) => Kind::NotFound,
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
             EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
@@ -203,6 +209,7 @@ impl From<EngineError> for Problem {
                 Kind::RunRefused
             }
             EngineError::MarkedFiles { .. } => Kind::MarkedFiles,
+            EngineError::Unnamed(_) => Kind::DigestNeeded,
             EngineError::Forge(ForgeError::Moved { .. }) => Kind::RunBusy,
             EngineError::OtherContent(_) => Kind::OtherContent,
             EngineError::Refused(Refusal::Decided { .. }) => Kind::AlreadyDecided,
@@ -247,6 +254,8 @@ impl From<EngineError> for Problem {
                 let problem = Problem::new(kind, error.to_string());
                 Problem { hint: hint.map(str::to_owned), ..problem }
             }
+            EngineError::Unnamed(_) => Problem::new(kind, error.to_string())
+                .hint("send the `digest` of the checkpoint you looked at"),
             other => Problem::new(kind, other.to_string()),
         }
     }
@@ -260,6 +269,12 @@ impl From<DefinitionError> for Problem {
                 Problem { hint, ..Problem::new(Kind::Invalid, message) }
             }
         }
+    }
+}
+
+impl From<BadDigest> for Problem {
+    fn from(bad: BadDigest) -> Problem {
+        Problem::new(Kind::Invalid, bad.to_string())
     }
 }
 

@@ -27,8 +27,8 @@ use checkrein_engine::Engine;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-pub use app::Limits;
 use app::{App, SetUp};
+pub use app::{Experts, Limits};
 pub use authorization::page as authorization;
 use door::Names;
 pub use openapi::document as openapi;
@@ -45,6 +45,8 @@ pub struct Config {
     /// How browsers reach it.
     pub transport: Transport,
     pub limits: Limits,
+    /// Finds the experts that have a file.
+    pub experts: Experts,
     /// Who goes on with runs; none leaves them to others.
     pub work: Option<Work>,
 }
@@ -53,7 +55,7 @@ impl Config {
     /// On loopback, with nobody who works.
     pub fn new(listen: SocketAddr) -> Config {
         let (names, limits) = (Vec::new(), Limits::default());
-        Config { listen, names, transport: Transport::Plain, limits, work: None }
+        Config { listen, names, transport: Transport::Plain, limits, experts: Arc::new(Vec::new), work: None }
     }
 }
 
@@ -81,7 +83,8 @@ impl Server {
             SocketAddr::V4(address) => names.own.push(address.ip().to_string()),
             SocketAddr::V6(address) => names.own.push(format!("[{}]", address.ip())),
         }
-        let set_up = SetUp { limits: config.limits, names, transport: config.transport };
+        let set_up =
+            SetUp { limits: config.limits, names, transport: config.transport, experts: config.experts };
         let app = App::new(engine, workers, set_up, stop.clone());
         Ok(Server { listener, app, stop })
     }

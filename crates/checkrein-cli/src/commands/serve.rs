@@ -8,6 +8,7 @@ use crate::driving::interrupts;
 use crate::error::{CliError, note, warn};
 use crate::output::Output;
 use crate::session::{StorePlace, local_name, outside_attempt};
+use crate::settings;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -50,6 +51,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         let config = Config {
             names: args.hosts.clone(),
             transport: if args.behind_tls { Transport::Tls } else { Transport::Plain },
+            experts: Arc::new(settings::expert_files),
             work: Some(work).filter(|_| !args.no_worker),
             ..Config::new(args.listen)
         };

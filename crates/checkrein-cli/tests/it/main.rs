@@ -23,6 +23,7 @@ mod review;
 mod run;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod serve;
 mod store;
 mod supervisor;
 mod terminal;

@@ -8,7 +8,7 @@ use checkrein_core::run::Command;
 use checkrein_core::run::job::FileMark;
 use checkrein_store::{Commit, StoredCheckpoint};
 
-use crate::checkpoint::{Judged, VerdictRequest, expect_version};
+use crate::checkpoint::{Judged, Naming, VerdictRequest, expect_version};
 use crate::{Engine, EngineError};
 
 impl Engine {
@@ -28,6 +28,9 @@ impl Engine {
             }
             let stored = self.checkpoint_row(id.as_str()).await?;
             expect_version(id.as_str(), request.version, stored.version)?;
+            if request.naming == Naming::Always && request.judged.is_none() {
+                return Err(EngineError::Unnamed(id));
+            }
             let checkpoint = stored.checkpoint;
             let given = GivenVerdict {
                 verdict: request.verdict,

@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod event;
+mod expert;
 mod frame;
 mod policy;
 mod run;
@@ -50,6 +51,8 @@ pub fn all() -> Vec<Route> {
         policy::classify::route(),
         frame::should_push::route(),
         frame::should_pop::route(),
+        expert::list::route(),
+        expert::show::route(),
         token::create::route(),
         token::list::route(),
         token::revoke::route(),

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use checkrein_core::checkpoint::{self, CheckpointStatus, Verdict};
 use checkrein_core::deliverable::{Deliverable, Digest};
-use checkrein_engine::{CheckpointView, Judged, NewCheckpoint, VerdictRequest};
+use checkrein_engine::{CheckpointView, Judged, Naming, NewCheckpoint, VerdictRequest};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -143,13 +143,22 @@ pub struct VerdictBody {
     /// Why; needed unless it is an approval
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What was looked at; a checkpoint that holds something else is not decided
+    /// What was looked at; a checkpoint that holds something else is not decided. Of a review it may be
+    /// the commit, and has to be given
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
+    pub digest: Option<String>,
 }
 
-impl From<VerdictBody> for VerdictRequest {
-    fn from(VerdictBody { verdict, reason, digest }: VerdictBody) -> VerdictRequest {
-        VerdictRequest { judged: digest.map(Judged::Digest), ..VerdictRequest::new(verdict, reason) }
+/// A text that is neither a digest nor a commit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`digest` is neither a SHA-256 digest nor the full name of a commit")]
+pub struct BadDigest;
+
+impl TryFrom<VerdictBody> for VerdictRequest {
+    type Error = BadDigest;
+
+    fn try_from(VerdictBody { verdict, reason, digest }: VerdictBody) -> Result<VerdictRequest, BadDigest> {
+        let judged = digest.map(|text| Judged::parse(&text).ok_or(BadDigest)).transpose()?;
+        Ok(VerdictRequest { judged, naming: Naming::Always, ..VerdictRequest::new(verdict, reason) })
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod checkpoint;
 pub mod event;
+pub mod expert;
 pub mod page;
 pub mod policy;
 pub mod run;

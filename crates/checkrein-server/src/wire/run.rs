@@ -4,7 +4,7 @@ use checkrein_core::decision::LimitsReached;
 use checkrein_core::policy::Policy;
 use checkrein_core::report::Truncated;
 use checkrein_core::run::job::{Comment, JobDefinition, JobPhase, Spent};
-use checkrein_core::run::{CheckIn, Hold, PhaseStatus, RunEvent, Stopped, log};
+use checkrein_core::run::{CheckIn, Hold, PhaseStatus, RunEvent, RunStatus, Stopped, log};
 use checkrein_core::tally::Tally;
 use checkrein_engine::RunView;
 use checkrein_store::StoredRun;
@@ -15,10 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::Object;
 
 /// How a run stands; a job that runs is `processing`, and one that waits `pending_review`.
-#[derive(JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(dead_code, reason = "only described")]
-enum StatusWord {
+pub enum StatusWord {
     Created,
     Running,
     Processing,
@@ -29,6 +28,21 @@ enum StatusWord {
     CompletedWithWarnings,
     Failed,
     Cancelled,
+}
+
+impl From<StatusWord> for RunStatus {
+    fn from(word: StatusWord) -> RunStatus {
+        match word {
+            StatusWord::Created => RunStatus::Created,
+            StatusWord::Running | StatusWord::Processing => RunStatus::Running,
+            StatusWord::Held | StatusWord::PendingReview => RunStatus::Held,
+            StatusWord::Paused => RunStatus::Paused,
+            StatusWord::Completed => RunStatus::Completed,
+            StatusWord::CompletedWithWarnings => RunStatus::CompletedWithWarnings,
+            StatusWord::Failed => RunStatus::Failed,
+            StatusWord::Cancelled => RunStatus::Cancelled,
+        }
+    }
 }
 
 /// A run in a list.

@@ -37,7 +37,7 @@ fn every_cell_is_true() {
         for ((role, client), cell) in std::iter::once(nobody).chain(everybody).zip(&cells) {
             // Things that are there, of somebody else; and bodies that say nothing.
             let noun = if path.contains("/checkpoints/") { "theirs" } else { &run };
-            let mut target = path.replace("{id}", noun);
+            let mut target = path.replace("{id}", noun).replace("{name}", "coder");
             if path == "/v1/events" || path.ends_with("/events") {
                 target.push_str("?limit=1");
             }

@@ -14,6 +14,7 @@ mod authorization;
 mod checkpoint;
 mod door;
 mod event;
+mod expert;
 mod frame;
 mod keyed;
 mod openapi;

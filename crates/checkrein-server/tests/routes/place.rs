@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -34,6 +34,7 @@ pub struct Making {
     environment: Vec<(String, String)>,
     limits: Limits,
     names: Vec<String>,
+    experts: Vec<(String, String)>,
     works: bool,
 }
 
@@ -55,6 +56,12 @@ impl Making {
 
     pub fn name(mut self, name: &str) -> Making {
         self.names.push(name.to_owned());
+        self
+    }
+
+    /// With an expert that has a file.
+    pub fn expert(mut self, name: &str, yaml: &str) -> Making {
+        self.experts.push((name.to_owned(), yaml.to_owned()));
         self
     }
 
@@ -82,7 +89,17 @@ impl Making {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let work = Work { runs: 2, by: admin(), watcher: Arc::new(|| Box::new(Unwatched)) };
+        let experts: Vec<(String, PathBuf)> = self
+            .experts
+            .iter()
+            .map(|(name, yaml)| {
+                let path = directory.path().join(format!("{name}.yaml"));
+                std::fs::write(&path, yaml).unwrap();
+                (name.clone(), path)
+            })
+            .collect();
         let config = Config {
+            experts: Arc::new(move || experts.clone()),
             names: self.names,
             limits: self.limits,
             work: self.works.then_some(work),
@@ -104,7 +121,14 @@ impl Place {
 
     pub fn making() -> Making {
         let limits = Limits { requests_every: Duration::ZERO, ..Limits::default() };
-        Making { settings: String::new(), environment: Vec::new(), limits, names: Vec::new(), works: false }
+        Making {
+            settings: String::new(),
+            environment: Vec::new(),
+            limits,
+            names: Vec::new(),
+            experts: Vec::new(),
+            works: false,
+        }
     }
 
     /// Ends the server as a signal does; it must end.

@@ -126,7 +126,7 @@ impl Report {
 
     /// An expert, and all it extends.
     fn expert(&mut self, name: &str, experts: &[(String, PathBuf)], settings: &Settings) {
-        match settings::expert_among(experts, name) {
+        match checkrein_engine::expert_among(experts, name) {
             Ok(expert) => {
                 let resolved = settings.resolve(Scope::Job, Subject::Expert(&expert), &[]);
                 self.resolved(resolved.map(|resolution| resolution.problems));

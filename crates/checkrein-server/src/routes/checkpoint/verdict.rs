@@ -11,11 +11,18 @@ pub fn route() -> Route {
     Route::post("/v1/checkpoints/{id}/verdict", give)
         .about("giveVerdict", "Decide a checkpoint; the same verdict again changes nothing")
         .to(Act::GiveVerdict)
-        .refuses(&[Kind::NotFound, Kind::AlreadyDecided, Kind::StaleDigest, Kind::PreconditionFailed])
+        .refuses(&[
+            Kind::NotFound,
+            Kind::AlreadyDecided,
+            Kind::StaleDigest,
+            Kind::DigestNeeded,
+            Kind::MarkedFiles,
+            Kind::PreconditionFailed,
+        ])
 }
 
 async fn give(call: Call, Json(verdict): Json<VerdictBody>) -> Result<Reply<Checkpoint>, Problem> {
-    let request = VerdictRequest { version: call.if_match()?, ..verdict.into() };
+    let request = VerdictRequest { version: call.if_match()?, ..verdict.try_into()? };
     let checkpoint = call.engine().give_verdict(call.by()?, call.path("id"), &request).await?;
     Ok(Reply::new(Checkpoint::from(&checkpoint)))
 }

@@ -21,21 +21,38 @@ pub struct Asked {
     scope: Option<Scope>,
     /// The policy of this worker
     worker: Option<String>,
+    /// The policy of this expert's jobs
+    expert: Option<String>,
     /// A level or a JSON block on top, as it would be given at the start of a run
     autonomy: Option<String>,
 }
 
 impl Asked {
     fn resolve(&self, call: &Call) -> Result<Resolution, Problem> {
-        let (scope, subject) = match (&self.worker, self.scope) {
-            (Some(worker), None | Some(Scope::Worker)) => (Scope::Worker, Subject::Worker(worker)),
-            (Some(_), Some(scope)) => {
-                let detail = format!("`worker` asks for a worker's policy, `scope={scope}` for another");
+        let by = call.by()?;
+        let expert = match &self.expert {
+            Some(name) => Some(call.engine().expert(by, &call.app.expert_files(), name)?.expert),
+            None => None,
+        };
+        let (implied, subject) = match (&self.worker, &expert) {
+            (Some(worker), None) => (Some(Scope::Worker), Subject::Worker(worker)),
+            (None, Some(expert)) => (Some(Scope::Job), Subject::Expert(expert)),
+            (None, None) => (None, Subject::Anyone),
+            (Some(_), Some(_)) => {
+                return Err(Problem::new(
+                    Kind::Malformed,
+                    "`worker` and `expert` ask for different policies",
+                ));
+            }
+        };
+        let scope = match (self.scope, implied) {
+            (Some(given), Some(implied)) if given != implied => {
+                let detail = format!("a {implied} is named, and `scope` is {given}");
                 return Err(Problem::new(Kind::Malformed, detail).hint("leave `scope` out"));
             }
-            (None, scope) => (scope.unwrap_or(Scope::Workflow), Subject::Anyone),
+            (given, implied) => given.or(implied).unwrap_or(Scope::Workflow),
         };
-        Ok(call.engine().policy(call.by()?, scope, subject, self.autonomy.as_deref())?)
+        Ok(call.engine().policy(by, scope, subject, self.autonomy.as_deref())?)
     }
 }
 

@@ -5,7 +5,7 @@ use super::Asked;
 use crate::answer::Reply;
 use crate::ask::Query;
 use crate::call::Call;
-use crate::error::Problem;
+use crate::error::{Kind, Problem};
 use crate::route::Route;
 use crate::wire::Object;
 
@@ -13,7 +13,7 @@ pub fn route() -> Route {
     Route::get("/v1/policies", show)
         .about("showPolicy", "The policy in force")
         .to(Act::Read)
-        .refuses(&[crate::error::Kind::Invalid])
+        .refuses(&[Kind::Invalid, Kind::NotFound])
 }
 
 async fn show(call: Call, Query(asked): Query<Asked>) -> Result<Reply<Object>, Problem> {

@@ -10,13 +10,13 @@ use crate::call::Call;
 use crate::error::Problem;
 use crate::route::Route;
 use crate::wire::page::{Limit, Page};
-use crate::wire::run::RunItem;
+use crate::wire::run::{RunItem, StatusWord};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
     /// Only those in this status
-    status: Option<RunStatus>,
+    status: Option<StatusWord>,
     /// Only of this workflow
     workflow: Option<String>,
     /// How many at most
@@ -32,7 +32,7 @@ pub fn route() -> Route {
 
 async fn list(call: Call, Query(wanted): Query<Wanted>) -> Result<Reply<Page<RunItem>>, Problem> {
     let Wanted { status, workflow, limit, before } = wanted;
-    let filter = RunFilter { status, workflow, owner: None };
+    let filter = RunFilter { status: status.map(RunStatus::from), workflow, owner: None };
     let page = call.engine().runs(call.by()?, &filter, before, limit.get()).await?;
     Ok(Reply::new(Page::of(page, |stored| RunItem::from(&stored))))
 }

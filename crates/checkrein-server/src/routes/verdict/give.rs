@@ -7,7 +7,7 @@ use crate::ask::Json;
 use crate::call::Call;
 use crate::error::{Kind, Problem, ProblemJson};
 use crate::route::Route;
-use crate::wire::checkpoint::{Checkpoint, VerdictBody};
+use crate::wire::checkpoint::{BadDigest, Checkpoint, VerdictBody};
 
 /// Nobody looks at more at once.
 const VERDICTS_MAX: usize = 100;
@@ -61,10 +61,13 @@ async fn give(call: Call, Json(Verdicts { verdicts }): Json<Verdicts>) -> Result
     let by = call.by()?;
     let mut items = Vec::new();
     for OneVerdict { id, verdict } in verdicts {
-        let given = call.engine().give_verdict(by, &id, &verdict.into()).await;
+        let given: Result<_, Problem> = match verdict.try_into() {
+            Ok(request) => call.engine().give_verdict(by, &id, &request).await.map_err(Problem::from),
+            Err(bad) => Err(BadDigest::into(bad)),
+        };
         let (checkpoint, problem) = match given {
             Ok(checkpoint) => (Some(Checkpoint::from(&checkpoint)), None),
-            Err(error) => (None, Some(Problem::from(error).json())),
+            Err(problem) => (None, Some(problem.json())),
         };
         items.push(GivenVerdict { id, checkpoint, problem });
     }

@@ -1,0 +1,4 @@
+//! Experts: reusable job configurations.
+
+pub mod list;
+pub mod show;
