@@ -210,3 +210,45 @@ fn a_person_cannot_rewrite_or_see_what_is_private() {
         .unwrap();
     assert!(!refused.status.success());
 }
+
+#[test]
+fn work_that_is_written_down_and_not_on_its_branch_is_brought_there() {
+    let job = Job::with(&[("a", "1\n")]);
+    let start = job.head();
+    job.write("b", "agent");
+    job.collect();
+    // As a call of git leaves it that was killed between two references.
+    let back = || {
+        let reference = format!("refs/heads/{}", job.branch);
+        sh(job.bare.path(), &["update-ref", &reference, start.as_str()]);
+    };
+    back();
+    assert_eq!(job.collect().landing, Landing::Forward);
+    assert_eq!(job.files(&job.head()), ["a=1\n", "b=agent"]);
+    back();
+    job.person_pushes(&[("c", "ada")]);
+    assert_eq!(job.collect().landing, Landing::Merged);
+    assert_eq!(job.files(&job.head()), ["a=1\n", "b=agent", "c=ada"]);
+}
+
+#[test]
+fn a_merge_of_the_main_branch_that_an_agent_made_is_one() {
+    let job = Job::with(&[("a", "1\n")]);
+    let main = job.bare.names().main();
+    let change = FileChange::Write { path: "a".into(), content: b"ada\n".to_vec() };
+    let by = engine().at(NOW);
+    let commit =
+        FilesCommit { branch: &main, onto: &job.main(), by: &by, message: "x\n", changes: &[change] };
+    let moved = job.bare.commit_files(&commit).unwrap();
+    job.write("a", "agent\n");
+    job.collect();
+    assert!(matches!(job.merge(Merge::Squash), Merged::Conflict(_)));
+    job.clone_again();
+    let merge = ["merge", "-q", "-s", "ours", "--no-edit", main.as_str()];
+    sh(&job.clone, &merge);
+    job.write("a", "ada and agent\n");
+    job.collect();
+    assert!(job.bare.contains(&job.head(), &moved).unwrap());
+    let Merged::Done(done) = job.merge(Merge::Squash) else { panic!() };
+    assert_eq!(job.files(&done), ["a=ada and agent\n"]);
+}

@@ -7,7 +7,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Job, agent_of, git, scene, try_git, with_repository};
 use crate::place::{Place, Ran};
@@ -80,12 +80,14 @@ fn one_job(dice: &mut Dice, told: &mut Told) {
     }
     let (mut kills, mut words) = (0, Vec::new());
     let mut id: Option<String> = None;
+    // Where nothing moves, lives grow longer: publishing many commits takes more than a moment.
+    let (mut stands_at, mut stuck) = (Value::Null, 0);
     loop {
         let engine = match &id {
             None => background(&place, &give),
             Some(id) => background(&place, &["resume", id]),
         };
-        let (ended, hits) = one_life(&place, engine, dice);
+        let (ended, hits) = one_life(&place, engine, dice, LIFE_MAX_US * (1 + stuck / 4));
         kills += hits;
         id = id.or_else(|| only_run(&place));
         let Some(known) = &id else { continue };
@@ -96,6 +98,10 @@ fn one_job(dice: &mut Dice, told: &mut Told) {
             assert!(matches!(ended.code, 0 | 3) || over || hurt, "{}", ended.seen());
         }
         let shown = show(&place, known);
+        let calls = fs::read_to_string(place.path().join("calls")).unwrap_or_default().lines().count();
+        let now = json!([shown["status"], shown["phase"], calls]);
+        stuck = if now == stands_at { stuck + 1 } else { 0 };
+        stands_at = now;
         if shown["status"] == "pending_review" {
             answer(&place, known, &ann, dice, &mut words);
         } else if shown["status"].as_str().unwrap().starts_with("completed") {
@@ -125,10 +131,10 @@ fn answer(place: &Place, id: &str, ann: &Ann, dice: &mut Dice, words: &mut Vec<S
 }
 
 /// Lets an engine live for a while; how it ended where it did by itself, and how many died by force.
-fn one_life(place: &Place, mut engine: Background, dice: &mut Dice) -> (Option<Ran>, u64) {
+fn one_life(place: &Place, mut engine: Background, dice: &mut Dice, life_max_us: u64) -> (Option<Ran>, u64) {
     let mut hits = 0;
     let live = |engine: &mut Background, dice: &mut Dice| {
-        let end = Instant::now() + Duration::from_micros(dice.below(LIFE_MAX_US));
+        let end = Instant::now() + Duration::from_micros(dice.below(life_max_us));
         while Instant::now() < end && engine.child.try_wait().unwrap().is_none() {
             thread::sleep(Duration::from_millis(5));
         }

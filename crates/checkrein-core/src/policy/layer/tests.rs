@@ -631,7 +631,7 @@ fn null_forgets_weaker_layers() {
             ),
             (
                 &[(Definition, "{protected_paths: [a]}"), (Start, "{protected_paths: null}")],
-                "default, cleared by start:1 protected_paths=[checkrein.yaml, **/.checkrein/**, **/.git/**, **/.githooks/**, **/.husky/**, **/.pre-commit-config.yaml, .ci/**, .github/workflows/**, .gitea/workflows/**, .forgejo/workflows/**, .gitlab-ci.yml, .claude/**, **/CODEOWNERS]",
+                "default, cleared by start:1 protected_paths=[checkrein.yaml, checkrein.yml, **/.checkrein/**, **/.git/**, **/.githooks/**, **/.husky/**, **/.pre-commit-config.yaml, .ci/**, .github/workflows/**, .gitea/workflows/**, .forgejo/workflows/**, .gitlab-ci.yml, .claude/**, **/CODEOWNERS]",
             ),
             (
                 &[(Definition, "{ask: always}"), (Start, "{ask: null}")],
