@@ -65,8 +65,7 @@ impl Engine {
     pub async fn revoke_token(&self, by: &Principal, id: &str) -> Result<TokenRow, EngineError> {
         require(by, Act::ManageTokens)?;
         self.store.revoke_token(id.to_owned(), self.now()).await?;
-        let found = self.store.tokens().await?.into_iter().find(|token| token.id == id);
-        found.ok_or_else(|| EngineError::NoToken(id.to_owned()))
+        self.store.token_named(id).await?.ok_or_else(|| EngineError::NoToken(id.to_owned()))
     }
 
     /// Makes the token worthless by which somebody is known; that takes no right but having it.
@@ -90,6 +89,19 @@ impl Engine {
     /// Who a secret belongs to.
     pub async fn authenticate(&self, secret: &str) -> Result<Principal, EngineError> {
         let found = self.store.token(&Digest::of(secret.trim().as_bytes())).await?;
+        let row = self.good(found)?;
+        Ok(Principal { token: Some(row.id), ..row.principal })
+    }
+
+    /// Refuses whoever was known by a token that is no longer good: what goes on for long asks again.
+    pub async fn still_authentic(&self, by: &Principal) -> Result<(), EngineError> {
+        match &by.token {
+            Some(id) => self.good(self.store.token_named(id).await?).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    fn good(&self, found: Option<TokenRow>) -> Result<TokenRow, EngineError> {
         let row = found.ok_or(EngineError::BadToken("nobody knows it"))?;
         if row.revoked_at.is_some() {
             return Err(EngineError::BadToken("it was revoked"));
@@ -97,6 +109,6 @@ impl Engine {
         if row.expires_at.is_some_and(|expires| expires <= self.now()) {
             return Err(EngineError::BadToken("it has expired"));
         }
-        Ok(Principal { token: Some(row.id), ..row.principal })
+        Ok(row)
     }
 }

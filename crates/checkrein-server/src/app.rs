@@ -58,6 +58,8 @@ pub struct Limits {
     /// How long the head of a request may take to arrive.
     pub head_time_max: Duration,
     pub connections_max: usize,
+    /// So often a listener hears that the connection is there, and has to be known still.
+    pub sign_of_life: Duration,
     /// How long a request may wait for something to happen.
     pub wait_max: Duration,
     /// How many requests one principal may send at once, and how long it takes until as many are free
@@ -79,6 +81,7 @@ impl Default for Limits {
             body_time_max: Duration::from_secs(30),
             head_time_max: Duration::from_secs(15),
             connections_max: 10_000,
+            sign_of_life: Duration::from_secs(15),
             wait_max: Duration::from_secs(60),
             requests_max: 2_000,
             requests_every: Duration::from_secs(1),

@@ -189,17 +189,17 @@ impl<T: DeserializeOwned + JsonSchema + Default + Send> Body for MaybeJson<T> {
 
 /// Quickly where all is well; with the place of every mistake where it is not.
 fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    let quick = match serde_json::from_slice(body) {
-        Ok(read) => return Ok(read),
-        Err(error) => error,
-    };
+    if let Ok(read) = serde_json::from_slice(body) {
+        return Ok(read);
+    }
     let Ok(text) = std::str::from_utf8(body) else {
         return Err(Problem::new(Kind::Malformed, "the body is not UTF-8"));
     };
     let document = Document::parse("body", text, Format::Json)
         .map_err(|problems| Problem::of_text(Kind::Malformed, &problems))?;
     match decode::<T>(&Arc::new(document), Gravity::Error) {
-        Ok(_) => Err(Problem::new(Kind::Invalid, quick.to_string())),
+        // A document takes `3.0` for a whole number, as JSON does.
+        Ok((read, _)) => Ok(read),
         Err(problems) => Err(Problem::of_text(Kind::Invalid, &problems)),
     }
 }
@@ -239,6 +239,7 @@ mod tests {
     fn mistakes_in_a_body_are_named() {
         let read = |body: &str| <Json<Wanted>>::read(body.as_bytes()).map(|Json(wanted)| wanted.limit);
         assert_eq!(read(r#"{"limit": 3}"#).unwrap(), Some(3));
+        assert_eq!(read(r#"{"limit": 3.0}"#).unwrap(), Some(3));
         for (body, kind, expected) in [
             ("{", Kind::Malformed, ""),
             ("", Kind::Malformed, ""),

@@ -105,6 +105,9 @@ fn unknown() -> Problem {
         .hint("send `Authorization: Bearer TOKEN`; `checkrein token create` makes one")
 }
 
+/// What a request to a route that is open may bring.
+const OPEN_BODY_BYTES_MAX: usize = 64 << 10;
+
 /// From a request to its answer.
 pub async fn answer(app: App, route: Arc<Route>, request: Request) -> Response {
     match answered(&app, &route, request).await {
@@ -196,12 +199,17 @@ async fn read(app: &App, route: &Route, parts: &Parts, body: Body) -> Result<Byt
         return Ok(Bytes::new());
     }
     let limits = app.limits();
-    let limited = Limited::new(body, limits.body_bytes_max);
+    // Whoever may be anybody has not much to say.
+    let bytes_max = match route.access {
+        Access::Open => limits.body_bytes_max.min(OPEN_BODY_BYTES_MAX),
+        Access::Known | Access::To(_) => limits.body_bytes_max,
+    };
+    let limited = Limited::new(body, bytes_max);
     let collected = match tokio::time::timeout(limits.body_time_max, limited.collect()).await {
         Err(_) => return Err(Problem::new(Kind::TooSlow, "the body did not arrive in time")),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let mib = limits.body_bytes_max >> 20;
-            return Err(Problem::new(Kind::TooLarge, format!("the body is larger than {mib} MiB")));
+            let kib = bytes_max >> 10;
+            return Err(Problem::new(Kind::TooLarge, format!("the body is larger than {kib} KiB")));
         }
         Ok(Err(error)) => return Err(Problem::new(Kind::Malformed, format!("the body broke off: {error}"))),
         Ok(Ok(collected)) => collected.to_bytes(),

@@ -247,6 +247,10 @@ impl From<EngineError> for Problem {
         };
         match error {
             EngineError::Settings(problems) => Problem::of_text(kind, &problems),
+            // What the command line calls a message.
+            EngineError::Empty("message") => {
+                Problem::new(kind, "`reason` is empty").hint("say why; only an approval needs no reason")
+            }
             // The variable the command line reads it from says nothing here.
             EngineError::BadToken(why) => Problem::new(kind, format!("the token is not valid: {why}")),
             EngineError::Store(error) => {

@@ -43,9 +43,11 @@ pub async fn begin<'a>(
                 .hint("its answer is not kept; leave the key out"));
         }
     }
-    let sound = |key: &&str| !key.is_empty() && key.len() <= KEY_CHARS_MAX;
+    let sound = |key: &&str| {
+        (1..=KEY_CHARS_MAX).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+    };
     let key = key.to_str().ok().map(str::trim).filter(sound).ok_or_else(|| {
-        let detail = format!("`Idempotency-Key` takes 1 to {KEY_CHARS_MAX} characters of ASCII");
+        let detail = format!("`Idempotency-Key` takes 1 to {KEY_CHARS_MAX} visible characters of ASCII");
         Problem::new(Kind::Malformed, detail)
     })?;
     let mut same = format!("{} {}\n", parts.method, parts.uri).into_bytes();

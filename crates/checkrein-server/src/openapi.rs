@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::ask::Expected;
 use crate::error::{KINDS, Kind, ProblemJson};
-use crate::route::{Access, Keyed, Route};
+use crate::route::{Access, Format, Keyed, Route};
 use crate::routes;
 
 /// OpenAPI 3.1.
@@ -107,15 +107,21 @@ fn parameters(route: &Route, generator: &mut SchemaGenerator) -> Vec<Value> {
         }
         all.push(described);
     }
-    let header = |name: &str, about: &str| json!({"name": name, "in": "header", "required": false, "schema": {"type": "string"}, "description": about});
+    let header = |name: &str, pattern: &str, about: &str| {
+        let schema = json!({"type": "string", "pattern": pattern});
+        json!({"name": name, "in": "header", "required": false, "schema": schema, "description": about})
+    };
     if route.keyed == Keyed::Yes {
-        all.push(header("Idempotency-Key", "A request that is sent again with it is answered as before"));
+        let about = "A request that is sent again with it is answered as before";
+        all.push(header("Idempotency-Key", "^[!-~]{1,200}$", about));
     }
     if route.refuses.contains(&Kind::PreconditionFailed) {
-        all.push(header("If-Match", "The `ETag` of the version the change was decided on"));
+        let about = "The `ETag` of the version the change was decided on";
+        all.push(header("If-Match", r#"^("[0-9]{1,18}"|[*])$"#, about));
     }
-    for (name, about) in route.headers {
-        all.push(header(name, about));
+    if route.format == Format::MayStream {
+        let about = "The `id` of the last event that was seen; stronger than `after`";
+        all.push(header("Last-Event-ID", "^[0-9]{1,18}$", about));
     }
     all
 }

@@ -52,6 +52,13 @@ pub enum Keyed {
     Never,
 }
 
+/// Whether an answer has an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Whole,
+    MayStream,
+}
+
 /// Whether what is secret here may be in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secrets {
@@ -81,8 +88,7 @@ pub struct Route {
     /// What it may refuse, beside what any route may.
     pub refuses: &'static [Kind],
     pub expected: Expected,
-    /// Headers it reads, beside what any route reads: name and meaning.
-    pub headers: &'static [(&'static str, &'static str)],
+    pub format: Format,
     pub secrets: Secrets,
     pub parameters: fn(&mut SchemaGenerator) -> Vec<Parameter>,
     pub body: fn(&mut SchemaGenerator) -> Option<Value>,
@@ -152,7 +158,7 @@ impl Route {
             keyed: Keyed::Needless,
             refuses: &[],
             expected: B::EXPECTED,
-            headers: &[],
+            format: Format::Whole,
             secrets: Secrets::Masked,
             parameters: Q::parameters,
             body: B::schema,
@@ -177,8 +183,9 @@ impl Route {
         Route { refuses, ..self }
     }
 
-    pub fn reads(self, headers: &'static [(&'static str, &'static str)]) -> Route {
-        Route { headers, ..self }
+    /// For whoever accepts a stream of events.
+    pub fn streams(self) -> Route {
+        Route { format: Format::MayStream, ..self }
     }
 
     pub fn shows_secret(self) -> Route {

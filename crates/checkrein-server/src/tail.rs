@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use checkrein_core::principal::Principal;
@@ -24,8 +24,6 @@ const KEPT: usize = 1024;
 const READ_AT_ONCE: usize = 500;
 /// How long the log may fail to be read before it is tried again.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
-/// So often a listener hears that the connection is there.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 impl Default for Tail {
     fn default() -> Tail {
@@ -92,6 +90,8 @@ pub struct Listener {
     waiting: VecDeque<StoredEvent>,
     caught_up: bool,
     greeted: bool,
+    /// When it was last looked whether the listener may still hear.
+    known_at: Instant,
     _counted: Counted,
 }
 
@@ -109,6 +109,7 @@ impl Listener {
             waiting,
             caught_up: false,
             greeted: false,
+            known_at: Instant::now(),
             _counted: app.metrics().listener(),
         }
     }
@@ -127,6 +128,10 @@ impl Listener {
             self.greeted = true;
             // Whoever is cut off before the first event can go on from here.
             return Some(format!("retry: 1000\nid: {}\n\n", self.last.0));
+        }
+        // A stream that is never silent is asked, too.
+        if self.known_at.elapsed() >= self.app.limits().sign_of_life && !self.is_known().await {
+            return None;
         }
         loop {
             if let Some(event) = self.waiting.pop_front() {
@@ -147,7 +152,12 @@ impl Listener {
             let app = self.app.clone();
             let heard = tokio::select! {
                 heard = self.heard.recv() => heard,
-                () = tokio::time::sleep(SIGN_OF_LIFE) => return Some(":\n\n".to_owned()),
+                () = tokio::time::sleep(app.limits().sign_of_life) => {
+                    if !self.is_known().await {
+                        return None;
+                    }
+                    return Some(":\n\n".to_owned());
+                }
                 () = app.closing() => return None,
             };
             match heard {
@@ -164,6 +174,12 @@ impl Listener {
                 Err(RecvError::Closed) => return None,
             }
         }
+    }
+
+    /// Whether the token that was good at the beginning still is.
+    async fn is_known(&mut self) -> bool {
+        self.known_at = Instant::now();
+        self.app.engine().still_authentic(&self.by).await.is_ok()
     }
 
     fn written(&self, event: &StoredEvent) -> String {

@@ -40,6 +40,8 @@ struct UnderWay {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
+/// Who asks and decides a thousand times a second is not looked after a thousand times.
+const LOOK_MIN: Duration = Duration::from_millis(20);
 /// How long a look around that failed is waited for.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
@@ -63,7 +65,7 @@ impl Workers {
                         self.begin(id);
                     }
                     tokio::select! {
-                        _ = changes.changed() => {}
+                        _ = changes.changed() => tokio::time::sleep(LOOK_MIN).await,
                         () = self.under_way.ended.notified() => {}
                         () = tokio::time::sleep(LOOK_EVERY) => {}
                     }

@@ -43,6 +43,14 @@ pub(crate) fn by_secret(connection: &Connection, secret: &Digest) -> Result<Opti
     row.transpose()
 }
 
+pub(crate) fn by_id(connection: &Connection, id: &str) -> Result<Option<TokenRow>, StoreError> {
+    let row = connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM tokens WHERE id = ?1"))?
+        .query_row([id], |row| Ok(read(row)))
+        .optional()?;
+    row.transpose()
+}
+
 pub(crate) fn list(connection: &Connection) -> Result<Vec<TokenRow>, StoreError> {
     let mut select = connection.prepare(&format!("SELECT {COLUMNS} FROM tokens ORDER BY created_ms, id"))?;
     let rows = select.query_map([], |row| Ok(read(row)))?;

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use checkrein_server::{Config, Server, Transport, Work};
+use checkrein_server::{Config, Limits, Server, Transport, Work};
 
 use super::worker::Told;
 use crate::driving::interrupts;
@@ -24,6 +24,9 @@ pub struct Args {
     /// Browsers reach it by https, through a proxy
     #[arg(long)]
     behind_tls: bool,
+    /// How many requests a second one principal may send; 0 is no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = 2000)]
+    rate: u32,
     /// Only answer requests; `checkrein worker` goes on with runs elsewhere
     #[arg(long)]
     no_worker: bool,
@@ -52,6 +55,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             names: args.hosts.clone(),
             transport: if args.behind_tls { Transport::Tls } else { Transport::Plain },
             experts: Arc::new(settings::expert_files),
+            limits: Limits { requests_max: args.rate, ..Limits::default() },
             work: Some(work).filter(|_| !args.no_worker),
             ..Config::new(args.listen)
         };

@@ -84,15 +84,18 @@ impl From<&CheckpointView> for WholeCheckpoint {
 pub struct CheckpointRequest {
     /// A key of your own: asking again with it gives the answer there already is
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 200))]
     pub id: Option<String>,
     /// Who asks
     #[serde(alias = "worker_name")]
+    #[schemars(length(min = 1))]
     pub worker: String,
     /// Where in the work
     #[serde(default)]
     pub phase: String,
     /// What kind of point it is, such as phase_transition, deliverable or final_output
     #[serde(rename = "type", default = "deliverable")]
+    #[schemars(length(min = 1))]
     pub kind: String,
     /// What to approve: a text, or any JSON
     #[serde(default, skip_serializing_if = "Value::is_null")]

@@ -17,9 +17,9 @@ impl<T> Page<T> {
 }
 
 /// How many items an answer has at most.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "i64")]
-pub struct Limit(#[schemars(range(min = 1, max = 1000))] u16);
+pub struct Limit(u16);
 
 /// More are asked for page by page.
 const LIMIT_MAX: i64 = 1000;
@@ -27,6 +27,20 @@ const LIMIT_MAX: i64 = 1000;
 impl Limit {
     pub fn get(self) -> usize {
         usize::from(self.0)
+    }
+}
+
+impl JsonSchema for Limit {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Limit".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "integer", "minimum": 1, "maximum": LIMIT_MAX})
     }
 }
 

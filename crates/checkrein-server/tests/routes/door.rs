@@ -126,6 +126,8 @@ fn what_is_too_large_is_refused_before_it_is_read() {
     agent.post("/v1/checkpoints", &large).refused(413, "too-large");
     // Who may not ask is told so, whatever they send.
     place.as_role(Role::Viewer).post("/v1/checkpoints", &large).refused(403, "forbidden");
+    // Whoever may be anybody has not much to say.
+    place.client().post("/v1/session", &json!({"token": "x".repeat(100_000)})).refused(413, "too-large");
     // Without an end in sight.
     let mut stream = TcpStream::connect(place.address).unwrap();
     let token = place.token(Role::Agent, "endless");

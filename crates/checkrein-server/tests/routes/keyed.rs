@@ -108,7 +108,7 @@ fn what_was_refused_may_be_mended() {
     keyed.post("/v1/checkpoints/c1/verdict", &verdict).refused(404, "not-found");
     crate::checkpoint::ask(&reviewer, "c1");
     keyed.post("/v1/checkpoints/c1/verdict", &verdict).expect(200);
-    for bad in ["", " ", "ü", &"k".repeat(201)] {
+    for bad in ["", " ", "a b", "ü", &"k".repeat(201)] {
         let client = reviewer.clone().header("Idempotency-Key", bad);
         client.post("/v1/checkpoints/c1/verdict", &verdict).refused(400, "malformed");
     }

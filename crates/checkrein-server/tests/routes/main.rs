@@ -12,6 +12,7 @@
 
 mod authorization;
 mod checkpoint;
+mod docs;
 mod door;
 mod event;
 mod expert;

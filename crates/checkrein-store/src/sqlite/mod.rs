@@ -254,6 +254,11 @@ impl Store {
         self.read(|connection| principal::by_secret(connection, secret))
     }
 
+    /// A token by its public name.
+    pub async fn token_named(&self, id: &str) -> Result<Option<TokenRow>, StoreError> {
+        self.read(|connection| principal::by_id(connection, id))
+    }
+
     pub async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         self.read(principal::list)
     }

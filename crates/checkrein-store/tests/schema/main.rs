@@ -28,7 +28,7 @@ use jiff::Timestamp;
 const SCHEMAS: [i64; 1] = [1];
 
 /// The events each version could write.
-const EVENTS: [i64; 3] = [1, 2, 3];
+const EVENTS: [i64; 4] = [1, 2, 3, 4];
 
 #[tokio::test]
 async fn a_store_of_an_earlier_version_opens_and_goes_on() {

@@ -13,7 +13,7 @@ pub fn route() -> Route {
             "What happened, in commit order; with `Accept: text/event-stream` as it happens, from now on or after `Last-Event-ID`",
         )
         .to(Act::Read)
-        .reads(&[("Last-Event-ID", "The `id` of the last event that was seen; stronger than `after`")])
+        .streams()
 }
 
 async fn list(call: Call, Query(wanted): Query<Wanted>) -> Result<Events, Problem> {

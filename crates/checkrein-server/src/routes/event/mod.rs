@@ -44,7 +44,7 @@ impl Answer for Events {
             if let Some(content) = answer.get_mut("content").and_then(Value::as_object_mut) {
                 let stream = json!({
                     "schema": {"type": "string"},
-                    "itemSchema": {
+                    "x-item-schema": {
                         "type": "object",
                         "required": ["data"],
                         "properties": {

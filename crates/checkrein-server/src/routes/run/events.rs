@@ -13,7 +13,7 @@ pub fn route() -> Route {
             "What happened in a run and at its checkpoints; with `Accept: text/event-stream` from the beginning and as it goes on",
         )
         .to(Act::Read)
-        .reads(&[("Last-Event-ID", "The `id` of the last event that was seen; stronger than `after`")])
+        .streams()
         .refuses(&[Kind::NotFound, Kind::SeveralRuns])
 }
 

@@ -23,7 +23,7 @@ impl Answer for Lines {
         let step = generator.subschema_for::<log::StepResponse>();
         let execution = generator.subschema_for::<log::WorkflowExecution>();
         let about = "Each line is one of these";
-        let content = json!({"schema": {"type": "string"}, "itemSchema": {"anyOf": [step, execution]}});
+        let content = json!({"schema": {"type": "string"}, "x-item-schema": {"anyOf": [step, execution]}});
         vec![(200, json!({"description": about, "content": {"application/jsonl": content}}))]
     }
 

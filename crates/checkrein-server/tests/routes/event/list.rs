@@ -138,6 +138,22 @@ fn an_agent_hears_of_its_own_alone() {
 }
 
 #[test]
+fn a_token_that_is_revoked_hears_no_more() {
+    let making =
+        || Place::making().limits(|limits| limits.sign_of_life = std::time::Duration::from_millis(50));
+    let place = making().start();
+    let viewer = place.as_role(Role::Viewer);
+    let mut events = viewer.listen("/v1/events");
+    let admin = place.as_role(Role::Admin);
+    ask(&admin, "c1");
+    assert_eq!(events.next().unwrap().data["checkpoint_id"], "c1");
+    let tokens = admin.get("/v1/tokens").json();
+    let token = tokens.as_array().unwrap().iter().find(|token| token["name"] == "viewer").unwrap();
+    admin.delete(&format!("/v1/tokens/{}", token["id"].as_str().unwrap())).expect(200);
+    assert!(events.next().is_none());
+}
+
+#[test]
 fn a_server_that_ends_ends_its_streams() {
     let mut place = Place::new();
     let reviewer = place.as_role(Role::Reviewer);
