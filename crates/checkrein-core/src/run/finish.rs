@@ -93,7 +93,7 @@ pub(super) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result<(), Ref
 
 /// A step that violated a tolerance is unfinished and made again on resume; one that only reached a
 /// limit is done, so that a resumed run goes on (W6).
-fn stop(moved: &mut Move<'_>, decision: &Decision<'_>, task: String) {
+pub(super) fn stop(moved: &mut Move<'_>, decision: &Decision<'_>, task: String) {
     let winner = decision.winner();
     let violated = decision.because.iter().any(|reason| {
         reason.outcome() == Outcome::Stop

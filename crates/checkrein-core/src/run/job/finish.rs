@@ -1,6 +1,7 @@
 //! What becomes of a finished attempt: the phase is repeated, reviewed, or passes.
 
 use super::super::advance::decided;
+use super::super::finish::stop;
 use super::super::{
     At, Attempt, Boundary, Finished, HoldKind, Interruption, Move, Refusal, RunEvent, RunStatus,
 };
@@ -164,19 +165,7 @@ fn boundary(moved: &mut Move<'_>, judged: Option<(&Response, crate::tally::Total
     let more = further_reasons(moved, &policy, &phase, &work);
     record_decision(moved, &at, &decision, &more);
     match decision.outcome {
-        Outcome::Stop => {
-            let winner = decision.winner();
-            let violated = decision.because.iter().any(|reason| {
-                reason.outcome() == Outcome::Stop
-                    && matches!(reason.rule(), Rule::ToleranceError | Rule::ToleranceWarning)
-            });
-            moved.record(RunEvent::RunEnded {
-                status: RunStatus::Failed,
-                rule: winner.map(|reason| reason.rule()),
-                reason: winner.map(ToString::to_string),
-                unfinished: violated.then(|| phase.name()),
-            });
-        }
+        Outcome::Stop => stop(moved, &decision, phase.name()),
         Outcome::Hold => {
             let reason = decision.winner().map(ToString::to_string).unwrap_or_default();
             hold(moved, at, reason);
