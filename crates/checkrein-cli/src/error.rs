@@ -153,6 +153,7 @@ impl From<EngineError> for CliError {
             | EngineError::NothingToReview(_)
             | EngineError::NoRepository(_)
             | EngineError::MarkedFiles { .. }
+            | EngineError::CommentsTooLate(_)
             | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. }) => Exit::Conflict,
@@ -205,6 +206,9 @@ impl From<EngineError> for CliError {
             ),
             EngineError::NotAReview(_) => Some("`checkrein checkpoint show ID` shows any checkpoint"),
             EngineError::MarkedFiles { .. } => Some("`--confirm` approves all the same"),
+            EngineError::CommentsTooLate(_) => {
+                Some("`checkrein review ID --comment …` adds them for the next round")
+            }
             EngineError::UncommittedExpert { .. } => {
                 Some("commit it, or move it to the experts in your own settings")
             }

@@ -1,7 +1,7 @@
 //! An open store, and who is at the keyboard.
 
 use std::future::Future;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use checkrein_core::config::{Settings, env};
@@ -14,14 +14,13 @@ use checkrein_store::{RunFilter, Store, StoreError};
 use jiff::Timestamp;
 
 use crate::error::CliError;
-use crate::files;
 use crate::remote::Remote;
 use crate::settings::Places;
 
 /// The options of every command that needs the store.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct StorePlace {
-    /// The store [default: $CHECKREIN_STORE, the nearest .checkrein/ upwards, the user's data directory]
+    /// The store [default: $CHECKREIN_STORE, the one in the nearest .checkrein/ upwards, the user's data directory]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
 
@@ -157,7 +156,9 @@ impl StorePlace {
                 env::SERVER
             )));
         }
-        let store = open(&self.path()?)?;
+        let path = self.path()?;
+        let store = open(&path)?;
+        ignore_beside(&path);
         Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
     }
 
@@ -187,7 +188,8 @@ impl StorePlace {
         }
         let here = std::env::current_dir()
             .map_err(|error| CliError::failed(format!("no current directory: {error}")))?;
-        if let Some(directory) = files::nearest(&here, ".checkrein") {
+        let near = here.ancestors().map(|directory| directory.join(".checkrein"));
+        if let Some(directory) = near.into_iter().find(|directory| holds_store(directory)) {
             return Ok(directory.join(FILE_NAME));
         }
         let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
@@ -197,6 +199,28 @@ impl StorePlace {
         })
     }
 }
+
+/// Whether a `.checkrein/` is a place for a store: it has one, was made for one, or is empty. One that has only
+/// experts or a job's own files belongs to the repository, and what is written there may be committed.
+fn holds_store(directory: &Path) -> bool {
+    let made_for_one = || [FILE_NAME, ".gitignore"].iter().any(|name| directory.join(name).exists());
+    let empty = || std::fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none());
+    directory.is_dir() && (made_for_one() || empty())
+}
+
+/// What lies beside a store in a repository is nobody's to commit.
+fn ignore_beside(store: &Path) {
+    let Some(directory) = store.parent().filter(|directory| directory.ends_with(".checkrein")) else {
+        return;
+    };
+    // Where it cannot be written, the store cannot either, and says so.
+    if let Ok(mut file) = std::fs::File::create_new(directory.join(".gitignore")) {
+        let _ = file.write_all(GITIGNORE.as_bytes());
+    }
+}
+
+/// For git: what Checkrein keeps in a directory of a project.
+pub const GITIGNORE: &str = include_str!("commands/init/gitignore");
 
 pub fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

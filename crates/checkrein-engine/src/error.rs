@@ -53,6 +53,8 @@ pub enum EngineError {
     Unnamed(CheckpointId),
     #[error("changes were requested of {} in `{id}`: an approval needs to be confirmed", files.join(", "))]
     MarkedFiles { id: CheckpointId, files: Vec<String> },
+    #[error("`{0}` was decided before; the comments were not added")]
+    CommentsTooLate(CheckpointId),
     #[error(transparent)]
     Forge(#[from] ForgeError),
     #[error("the definition of the run cannot be used: {0}")]

@@ -212,7 +212,9 @@ impl From<EngineError> for Problem {
             EngineError::Unnamed(_) => Kind::DigestNeeded,
             EngineError::Forge(ForgeError::Moved { .. }) => Kind::RunBusy,
             EngineError::OtherContent(_) => Kind::OtherContent,
-            EngineError::Refused(Refusal::Decided { .. }) => Kind::AlreadyDecided,
+            EngineError::Refused(Refusal::Decided { .. }) | EngineError::CommentsTooLate(_) => {
+                Kind::AlreadyDecided
+            }
             EngineError::Refused(Refusal::Stale { .. } | Refusal::Moved { .. }) => Kind::StaleDigest,
             EngineError::Refused(Refusal::NothingToChange { .. } | Refusal::BelongsToRun { .. })
             | EngineError::BadId(_)

@@ -4,6 +4,7 @@ use std::path::Path;
 use crate::error::{CliError, note};
 use crate::files;
 use crate::output::Output;
+use crate::session::GITIGNORE;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -16,7 +17,7 @@ pub struct Args {
 const FILES: [(&str, &str); 3] = [
     ("checkrein.yaml", include_str!("init/checkrein.yaml")),
     ("workflow.yaml", include_str!("init/workflow.yaml")),
-    (".checkrein/.gitignore", include_str!("init/gitignore")),
+    (".checkrein/.gitignore", GITIGNORE),
 ];
 
 pub fn run(args: &Args) -> Result<Output, CliError> {

@@ -546,11 +546,14 @@ fn a_bad_level_is_refused_before_anything_is_recorded() {
 
 #[test]
 fn the_store_is_the_nearest_one_upwards() {
-    let place = Place::new().file(".checkrein/note", "").file("deep/er/file", "");
+    let place = Place::new().file("deep/er/file", "").file("deep/.checkrein/experts/own/config.yaml", "{}");
+    std::fs::create_dir(place.path().join(".checkrein")).unwrap();
     assert_eq!(create(&place, "c1", "draft").code, 3);
     assert!(place.path().join(".checkrein/store.db").exists());
+    assert!(place.read(".checkrein/.gitignore").contains("store.db*"), "nothing of it is committed");
     let below = place.shell("cd deep/er && checkrein checkpoint show c1");
     assert_eq!(below.code, 0, "{}", below.seen());
+    assert!(!place.path().join("deep/.checkrein/store.db").exists(), "experts are no store");
     let elsewhere = place.run(&["checkpoint", "show", "c1", "--store", "other.db"]);
     assert_eq!(elsewhere.code, 6);
     let named = place.run_env(&[("CHECKREIN_STORE", "other.db")], &["inbox"]);

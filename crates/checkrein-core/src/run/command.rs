@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::RemedyChosen;
-use super::job::{Conflict, FileChange, FileMark, Landed, NewComment, Work};
+use super::job::{Conflict, FileChange, FileMark, Landed, NewComment, Todo, Work};
 use crate::checkpoint::Verdict;
 use crate::policy::Policy;
 use crate::response::Response;
@@ -41,6 +41,7 @@ pub enum Command {
         head: String,
         files: Vec<FileChange>,
         files_total: usize,
+        next_todos: Option<Vec<Todo>>,
     },
     /// A comment on the review of a job.
     Comment {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::RunStatus;
-use super::job::{Comment, Conflict, FileChange, FileMark, Landed, Work};
+use super::job::{Comment, Conflict, FileChange, FileMark, Landed, Todo, Work};
 use crate::decision::{LimitsReached, Outcome, Rule, StepOrHook};
 use crate::deliverable::Digest;
 use crate::plan::Timing;
@@ -121,6 +121,9 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<FileChange>,
         files_total: usize,
+        /// What is to be done next, where they changed that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        next_todos: Option<Vec<Todo>>,
     },
     /// A phase could not be merged.
     LandingConflicted {

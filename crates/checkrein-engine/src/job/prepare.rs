@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use checkrein_core::config::Settings;
-use checkrein_core::run::job::{Datasource, JobDefinition, JobPhase, brief};
+use checkrein_core::run::job::{Datasource, JobDefinition, JobPhase, JobState, brief};
 use checkrein_core::run::{Run, UnderWay};
 use checkrein_forge::{Branch, Collect, DiffLimits, ForgeError, Limits, LineKind, Oid};
 
@@ -55,7 +55,7 @@ pub(super) fn prepare(
         false => repository.bare.merge_base(&main, &head)?.unwrap_or(main),
     };
     read_own(&repository, definition, phase, &head);
-    let on_branch = on_branch(&repository, definition, phase, &head);
+    let on_branch = on_branch(&repository, definition, job, &head);
     let brief = brief::brief(run, &on_branch);
     begin(&repository, run, definition, &branch, &head, at)?;
     let start = repository.bare.create_clone(&clone, &branch, &repository.agent)?;
@@ -102,8 +102,14 @@ pub(super) fn take_back(
         Err(ForgeError::NoClone { .. } | ForgeError::NoBranch { .. }) => {
             Ok(repository.bare.discard_clone(clone)?)
         }
+        Err(ForgeError::File { .. }) if !is_there(clone) => Ok(repository.bare.discard_clone(clone)?),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether a clone is still what it was made as; an agent can put anything in its place.
+pub(super) fn is_there(clone: &Path) -> bool {
+    clone.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 /// Takes what is in the clone of a job to its branch, when nobody works in it any more.
@@ -154,9 +160,10 @@ fn begin(
 fn on_branch(
     repository: &JobRepository,
     definition: &JobDefinition,
-    phase: &JobPhase,
+    job: &JobState,
     head: &Oid,
 ) -> brief::OnBranch {
+    let (phase, untold) = (&job.phase, job.untold.as_ref());
     let text = |name: &str| repository.text(head, &definition.repository.artefact(name));
     let mut on_branch = brief::OnBranch {
         plan: text("plan.md"),
@@ -164,17 +171,21 @@ fn on_branch(
         main: repository.names.main().to_string(),
         ..Default::default()
     };
-    let left = phase.work.as_ref().and_then(|work| Oid::parse(&work.left).ok());
-    let Some(left) = left.filter(|left| left != head) else { return on_branch };
+    let changed = match (&phase.work, untold) {
+        (Some(work), _) => Oid::parse(&work.left).ok().zip(Some(head.clone())),
+        (None, Some(untold)) => Oid::parse(&untold.left).ok().zip(Oid::parse(&untold.head).ok()),
+        (None, None) => None,
+    };
+    let Some((left, head)) = changed.filter(|(left, head)| left != head) else { return on_branch };
     let machines = [&repository.engine, &repository.agent];
     let commits =
-        repository.bare.human_commits(Some(&left), head, &machines, COMMITS_MAX).unwrap_or_default();
+        repository.bare.human_commits(Some(&left), &head, &machines, COMMITS_MAX).unwrap_or_default();
     if commits.is_empty() {
         return on_branch;
     }
     on_branch.human_commits =
         commits.iter().map(|commit| format!("{}: {}", commit.author_name, commit.title())).collect();
-    on_branch.human_diff = diff_text(repository, &left, head).ok();
+    on_branch.human_diff = diff_text(repository, &left, &head).ok();
     on_branch
 }
 

@@ -1,9 +1,12 @@
 //! Reviews: what a person looks at, comments on and marks.
 
+use checkrein_core::boundary::PhaseKind;
 use checkrein_core::checkpoint::Checkpoint;
 use checkrein_core::deliverable::Content;
 use checkrein_core::principal::Principal;
-use checkrein_core::run::job::{Comment, FileMark, JobState, NewComment, kind};
+use checkrein_core::run::job::{
+    Comment, FileMark, JobDefinition, JobState, NewComment, Todo, TodoList, kind,
+};
 use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
 use checkrein_forge::{Branch, Commit, Conflict, Diff, DiffLimits, Oid};
 use checkrein_store::StoredCheckpoint;
@@ -247,13 +250,14 @@ impl Engine {
                 let base =
                     job.phase.work.as_ref().map(|work| work.looked_at().0.to_owned()).unwrap_or_default();
                 let files = repository.bare.changed_files(&Oid::parse(&base)?, &head)?;
-                Ok(Some((head, changes(&files))))
+                let todos = todos_changed(&repository, definition, job, known.as_str(), &head);
+                Ok(Some((head, changes(&files), todos)))
             })
             .await?;
-            let Some((head, mut files)) = found else { return Ok(false) };
+            let Some((head, mut files, next_todos)) = found else { return Ok(false) };
             let files_total = files.len();
             files.truncate(500);
-            let command = Command::Push { hold, head: head.to_string(), files, files_total };
+            let command = Command::Push { hold, head: head.to_string(), files, files_total, next_todos };
             match self.apply(view, command).await {
                 Ok(_) => return Ok(true),
                 Err(EngineError::RunMoved) => *view = self.load_run(&view.run.id).await?,
@@ -333,4 +337,23 @@ fn because(view: &RunView, checkpoint: &Checkpoint) -> Vec<String> {
         }
     }
     decided
+}
+
+/// What is to be done next, where somebody changed it in a plan under review: what is approved is done.
+fn todos_changed(
+    repository: &JobRepository,
+    definition: &JobDefinition,
+    job: &JobState,
+    known: &str,
+    head: &Oid,
+) -> Option<Vec<Todo>> {
+    if job.phase.kind() != PhaseKind::Strategic {
+        return None;
+    }
+    let path = definition.repository.artefact("todos.yaml");
+    let now = repository.text(head, &path)?;
+    if Oid::parse(known).is_ok_and(|known| repository.text(&known, &path).as_ref() == Some(&now)) {
+        return None;
+    }
+    TodoList::read(&now).ok().map(|list| list.todos).filter(|todos| !todos.is_empty())
 }

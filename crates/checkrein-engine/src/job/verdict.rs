@@ -41,7 +41,9 @@ impl Engine {
             };
             let next = match checkpoint.resolve(&given)? {
                 Resolved::Now(next) => *next,
-                Resolved::Already => return Ok(checkpoint),
+                // A second verdict is the first one again, but comments were not said yet.
+                Resolved::Already if request.comments.is_empty() => return Ok(checkpoint),
+                Resolved::Already => return Err(EngineError::CommentsTooLate(id)),
             };
             if view.checkpoint.as_deref() != Some(id.as_str()) {
                 return Err(EngineError::RunMoved);

@@ -19,7 +19,7 @@ use super::artefacts;
 use super::isolation::{cache, isolated};
 use super::outcome::{Outcome, outcome};
 use super::place::JobPlace;
-use super::prepare::{Prepared, environment, prepare, read_own};
+use super::prepare::{Prepared, environment, is_there, prepare, read_own};
 use super::repository::JobRepository;
 use crate::process::{Attempt, Ended, Exit, Stdin};
 use crate::run::{Performed, Performer, Place, Supervised, redact, secrets_of};
@@ -118,13 +118,14 @@ pub(crate) async fn perform(
             let (run, prepared) = (run.clone(), prepared);
             let failed = Response::failure("The process that watches over the agent was killed");
             let failed = Outcome { result: failure(), response: failed };
-            let settled = blocking(move || settle(&run, &prepared, failed, at)).await?;
+            let settled = blocking(move || settle(&run, &prepared, failed, Fits::Yes, at)).await?;
             return Ok(finished(settled.0, settled.1, None, Some(base)));
         }
     };
     if ended.why == crate::process::Why::Stopped && too_big.is_none() {
         return Ok(Performed::Stopped);
     }
+    let fits = if too_big.is_some() { Fits::No } else { Fits::Yes };
     let outcome = match too_big {
         Some(bytes) => {
             let limit = definition.disk_bytes;
@@ -135,8 +136,15 @@ pub(crate) async fn perform(
     };
     let at = now().as_second();
     let run = run.clone();
-    let (work, response) = blocking(move || settle(&run, &prepared, outcome, at)).await?;
+    let (work, response) = blocking(move || settle(&run, &prepared, outcome, fits, at)).await?;
     Ok(finished(work, response, Some(&ended), Some(base)))
+}
+
+/// Whether a clone is within its bounds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fits {
+    Yes,
+    No,
 }
 
 fn failure() -> AgentResult {
@@ -214,6 +222,7 @@ fn settle(
     run: &Run,
     prepared: &Prepared,
     mut outcome: Outcome,
+    fits: Fits,
     at: i64,
 ) -> Result<(Work, Response), EngineError> {
     let repository = &prepared.repository;
@@ -235,7 +244,7 @@ fn settle(
     let collected = match collected {
         Ok(collected) => Some(collected),
         // Without its clone there is nothing to take; what the branch has stays.
-        Err(ForgeError::File { reason, .. }) if prepared.clone.symlink_metadata().is_err() => {
+        Err(ForgeError::File { reason, .. }) if !is_there(&prepared.clone) => {
             outcome.response.warn(format!("the clone is gone, nothing could be taken from it: {reason}"));
             None
         }
@@ -244,8 +253,10 @@ fn settle(
     for finding in collected.iter().flat_map(|collected| &collected.findings) {
         outcome.response.warn(finding.to_string());
     }
-    if let Some(collected) = &collected {
-        repository.bare.rest_clone(&prepared.clone, collected)?;
+    match &collected {
+        // What is too much must not be met again.
+        Some(collected) if fits == Fits::Yes => repository.bare.rest_clone(&prepared.clone, collected)?,
+        _ => repository.bare.discard_clone(&prepared.clone)?,
     }
     describe(run, prepared, outcome, collected, at)
 }

@@ -22,6 +22,18 @@ fn told(job: &Job, text: &str) -> Vec<usize> {
 }
 
 #[test]
+fn a_second_verdict_loses_no_comment() {
+    let job = job(scene(ANSWERS), &[], 3);
+    let id = job.waits_at();
+    job.ann("request-changes", &["-m", "first"], 0);
+    let words = ["request-changes", &id, "-m", "second", "--comment", "plan.md:1=shorter"];
+    let late = job.ann.says(&job.place, &words);
+    assert_eq!(late.code, 6, "{}", late.seen());
+    assert!(late.stderr.contains("the comments were not added"), "{}", late.seen());
+    assert!(comments(&job).is_empty());
+}
+
+#[test]
 fn a_comment_reaches_the_agent_with_its_place_and_is_answered() {
     let job = job(scene(ANSWERS), &[], 3);
     let said = [

@@ -67,6 +67,33 @@ fn what_is_pushed_twice_needs_to_be_looked_at_twice() {
 }
 
 #[test]
+fn what_a_person_wants_done_is_done() {
+    let job = held("usual");
+    let clone = job.cloned("carla", "phase-1-strategic");
+    let todos = "phase: phase-2-tactical\ntodos:\n  - id: 1\n    content: write it in verse\n";
+    let pushed = push(&clone, "todos.yaml", todos);
+    job.ann("approve", &[], 6);
+    assert_eq!(job.asked()["next_todos"][0]["content"], "write it in verse");
+    job.ann("approve", &["--digest", &pushed], 0);
+    job.resume(3);
+    let brief = job.brief(2);
+    let todos = brief.split("## Todos\n").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    assert!(todos.contains("write it in verse") && !todos.contains("read it"), "{brief}");
+}
+
+#[test]
+fn the_next_phase_is_told_what_was_pushed_and_approved() {
+    let job = held("usual");
+    let clone = job.cloned("carla", "phase-1-strategic");
+    let pushed = push(&clone, "letter", "Dear reader,\n");
+    job.ann("approve", &["--digest", &pushed], 0);
+    job.resume(3);
+    let brief = job.brief(2);
+    assert!(brief.contains("carla: carla changes letter") && brief.contains("+Dear reader,"), "{brief}");
+    assert!(!job.brief(3).contains("carla changes letter"), "told once");
+}
+
+#[test]
 fn only_what_was_approved_is_merged() {
     let job = held("usual");
     let clone = job.cloned("carla", "phase-1-strategic");

@@ -21,6 +21,8 @@ fn a_protected_file_holds_even_at_full() {
         ".githooks/pre-push",
         "deep/.checkrein/experts/me/config.yaml",
         "CODEOWNERS",
+        ".GitHub/Workflows/ci.yml",
+        "Checkrein.yaml",
     ] {
         let agent = format!(
             "case $n in 2) mkdir -p \"$(dirname {path})\"; echo '# x' > {path}; work ;; *) usual ;; esac"
@@ -35,6 +37,17 @@ fn a_protected_file_holds_even_at_full() {
         assert!(asked["reason"].as_str().unwrap().contains(path), "{asked}");
         assert_eq!(job.show()["policy"]["level"], "full");
         job.approve(0);
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_protected_directory_holds_too() {
+    for path in [".githooks", "deep/.husky", ".github", ".github/workflows", ".claude"] {
+        let agent = format!(
+            "case $n in 2) mkdir -p \"$(dirname {path})\"; ln -s elsewhere {path}; work ;; *) usual ;; esac"
+        );
+        let job = job(with_repository(scene(&agent)), &FULL, 3);
+        assert_eq!(job.asked()["protected"], json!([path]), "{path}");
     }
 }
 

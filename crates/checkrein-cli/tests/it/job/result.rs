@@ -162,3 +162,12 @@ fn a_job_without_a_description_or_an_agent_is_refused() {
     assert_eq!(shown["job"]["definition"]["description"], "From standard input\nsecond line");
     assert_eq!(shown["target"], "From standard input");
 }
+
+#[test]
+fn what_was_not_done_is_told() {
+    let agent = r#"case $n in 2) echo x > x; answer '{"todos_done":[1]}' ;; *) usual ;; esac"#;
+    let job = job(scene(agent), &["--autonomy", "full"], 0);
+    let brief = job.brief(3);
+    assert!(brief.contains("## Not done in the phase before\n\n- read it\n"), "{brief}");
+    assert!(job.found().contains("these todos were never done: read it"), "{}", job.found());
+}

@@ -61,6 +61,16 @@ fn an_agent_that_fills_the_disk_is_ended() {
 }
 
 #[test]
+fn what_filled_the_disk_is_not_met_again() {
+    let agent = r#"if test -e "$here/again"; then usual; exit; fi
+      touch "$here/again"; echo build/ > .gitignore; mkdir build; head -c 9000000 /dev/zero > build/much
+      while true; do sleep 0.05; done"#;
+    let over = ["--config-override", r#"{"disk_bytes":5000000}"#];
+    let job = job(scene(agent), &over, 1);
+    job.resume(3);
+}
+
+#[test]
 fn what_an_agent_prints_is_kept_within_bounds() {
     let agent = r#"head -c 9000000 /dev/zero | tr '\0' x; echo the end; usual"#;
     let job = job(scene(agent), &[], 3);

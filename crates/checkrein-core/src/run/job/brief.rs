@@ -46,6 +46,10 @@ pub fn brief(run: &Run, branch: &OnBranch) -> String {
     if !phase.todos.is_empty() {
         section(&mut out, "Todos", &listed(&phase.todos));
     }
+    if kind == PhaseKind::Strategic && !job.undone.is_empty() {
+        let undone = job.undone.iter().map(|todo| format!("- {}", one_line(&todo.content)));
+        section(&mut out, "Not done in the phase before", &undone.collect::<Vec<_>>().join("\n"));
+    }
     if let Some(feedback) = feedback(run) {
         section(&mut out, "Feedback", feedback.trim_end());
     }

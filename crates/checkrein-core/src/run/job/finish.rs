@@ -33,6 +33,10 @@ pub(in crate::run) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result
         work.whole = None;
         response.warn(format!("job_complete was not accepted: {why}"));
     }
+    let undone = job.undone.iter().map(|todo| todo.content.clone()).collect::<Vec<_>>();
+    if work.result.outcome == AgentOutcome::JobComplete && !undone.is_empty() {
+        response.warn(format!("job_complete, and these todos were never done: {}", undone.join("; ")));
+    }
     work.protected = protected(moved.run.policy(), definition.repository.artefacts(), &work);
     work.files.truncate(FILES_MAX);
     if let Some(whole) = &mut work.whole {
@@ -269,12 +273,25 @@ fn pass(moved: &mut Move<'_>, phase: &JobPhase, work: &Work) {
 
 /// The job's own files are no danger to anybody.
 fn protected(policy: &Policy, own: &str, work: &Work) -> Vec<String> {
+    // In whatever case: some file systems do not tell `.GitHub` from `.github`.
+    let patterns: Vec<String> =
+        policy.protected_paths.iter().flat_map(|pattern| with_directories(&pattern.to_lowercase())).collect();
     let is_protected = |path: &str| {
         let ours = !own.is_empty() && path.starts_with(own);
-        !ours && policy.protected_paths.iter().any(|pattern| fast_glob::glob_match(pattern, path))
+        let path = path.to_lowercase();
+        !ours && patterns.iter().any(|pattern| fast_glob::glob_match(pattern, &path))
     };
     let paths = work.files.iter().map(|file| &file.path).filter(|path| is_protected(path));
     paths.take(FILES_MAX).cloned().collect()
+}
+
+/// A pattern, and each directory it goes through: a link in the place of one leads elsewhere.
+fn with_directories(pattern: &str) -> Vec<String> {
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let ends = parts.iter().enumerate().filter(|(_, part)| **part != "**").map(|(at, _)| at + 1);
+    let mut all: Vec<String> = ends.filter_map(|end| Some(parts.get(..end)?.join("/"))).collect();
+    all.push(pattern.to_owned());
+    all
 }
 
 impl Move<'_> {

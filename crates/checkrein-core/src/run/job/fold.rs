@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use super::super::{PhaseState, PhaseStatus, RunEvent, RunStatus, State};
 use super::{
-    AgentOutcome, Comment, FileMark, JobPhase, JobState, Rework, Spent, Stage, Work, feedback_todos, kind,
-    under_way,
+    AgentOutcome, Comment, FileMark, JobPhase, JobState, Rework, Spent, Stage, Untold, Work, feedback_todos,
+    kind, under_way,
 };
 use crate::boundary::PhaseKind;
 
@@ -48,7 +48,11 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
             state.hold = None;
             job.change(by, reason.as_deref(), *start_over);
         }
-        RunEvent::ReviewMoved { head, files, files_total, .. } => {
+        RunEvent::ReviewMoved { head, files, files_total, next_todos, .. } => {
+            if let (Some(todos), Some(work)) = (next_todos, &mut job.phase.work) {
+                work.result.next_todos.clone_from(todos);
+                job.staged.clone_from(todos);
+            }
             if let Some(work) = &mut job.phase.work {
                 work.head.clone_from(head);
                 let (of, total) = match &mut work.whole {
@@ -97,6 +101,12 @@ impl Comment {
 impl JobState {
     fn next_phase(&mut self) {
         let number = self.phase.number.saturating_add(1);
+        if let Some(work) = self.phase.work.as_ref().filter(|work| work.left != work.head) {
+            self.untold = Some(Untold { left: work.left.clone(), head: work.head.clone() });
+        }
+        if self.phase.kind() == PhaseKind::Tactical {
+            self.undone = self.phase.todos.iter().filter(|todo| !todo.done).cloned().collect();
+        }
         let todos = match kind(number) {
             PhaseKind::Tactical => std::mem::take(&mut self.staged),
             PhaseKind::Strategic => Vec::new(),
@@ -128,6 +138,7 @@ impl JobState {
         if !matches!(result.outcome, AgentOutcome::PhaseDone | AgentOutcome::JobComplete) {
             return;
         }
+        self.untold = None;
         for comment in self.comments.iter_mut().filter(|comment| comment.given == Some(start)) {
             comment.delivered = true;
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{At, Boundary, Move, PhaseStatus, RunEvent};
 use super::finish::hold;
-use super::{AgentOutcome, FileChange, phase_name};
+use super::{AgentOutcome, FileChange, Todo, phase_name};
 
 /// How a merge went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +65,7 @@ pub(in crate::run) fn pushed(
     head: String,
     files: Vec<FileChange>,
     files_total: usize,
+    next_todos: Option<Vec<Todo>>,
 ) {
-    moved.record(RunEvent::ReviewMoved { hold, head, files, files_total });
+    moved.record(RunEvent::ReviewMoved { hold, head, files, files_total, next_todos });
 }

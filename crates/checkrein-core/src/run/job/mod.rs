@@ -38,6 +38,12 @@ pub struct JobState {
     /// For the next tactical phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub staged: Vec<Todo>,
+    /// What the phase before did not do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undone: Vec<Todo>,
+    /// What people did to the phase before after its agent had left it; this one's has to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untold: Option<Untold>,
     /// Since a person last approved.
     #[serde(default)]
     pub spent: Spent,
@@ -50,6 +56,14 @@ pub struct JobState {
     /// What people said about single files of the review under way.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub marks: IndexMap<String, FileMark>,
+}
+
+/// Commits of people on a branch that was merged with them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Untold {
+    /// Where the agent left the branch.
+    pub left: String,
+    pub head: String,
 }
 
 /// The phase a job is in.
@@ -197,6 +211,8 @@ impl JobState {
             policy: None,
             phase,
             staged: Vec::new(),
+            undone: Vec::new(),
+            untold: None,
             spent: Spent::default(),
             comments: Vec::new(),
             commented: 0,
