@@ -25,29 +25,18 @@ pub struct StorePlace {
     store: Option<PathBuf>,
 
     #[command(flatten)]
-    server: ServerPlace,
-
-    #[command(flatten)]
     places: Places,
 }
 
-/// A server that is asked instead.
+/// The options of every command that a server can do as well.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct ServerPlace {
-    /// Ask this server instead of a store of one's own, with the token in $CHECKREIN_TOKEN [default: $CHECKREIN_SERVER]
+pub struct DeskPlace {
+    #[command(flatten)]
+    here: StorePlace,
+
+    /// Ask this server instead of a store, with the token in $CHECKREIN_TOKEN [default: $CHECKREIN_SERVER]
     #[arg(long, value_name = "URL", conflicts_with = "store")]
     server: Option<String>,
-}
-
-impl ServerPlace {
-    pub fn remote(&self) -> Result<Option<Remote>, CliError> {
-        self.url().map(|url| Remote::at(&url)).transpose()
-    }
-
-    fn url(&self) -> Option<String> {
-        let set = || std::env::var(env::SERVER).ok().filter(|url| !url.trim().is_empty());
-        self.server.clone().or_else(set)
-    }
 }
 
 /// Where a command is done: on a store, or by a server.
@@ -62,6 +51,36 @@ pub struct Session {
 }
 
 const FILE_NAME: &str = "store.db";
+
+impl DeskPlace {
+    /// The server that was named, or the store.
+    pub fn desk(&self) -> Result<Desk, CliError> {
+        match self.remote()? {
+            Some(remote) => Ok(Desk::There(Box::new(remote))),
+            None => Ok(Desk::Here(Box::new(self.here.open()?))),
+        }
+    }
+
+    /// The same for commands that change nothing.
+    pub fn desk_to_read(&self) -> Result<Desk, CliError> {
+        match self.remote()? {
+            Some(remote) => Ok(Desk::There(Box::new(remote))),
+            None => Ok(Desk::Here(Box::new(self.here.open_to_read()?))),
+        }
+    }
+
+    /// The server that was named; a store that was named is nearer than one in the environment.
+    pub fn remote(&self) -> Result<Option<Remote>, CliError> {
+        let set = || std::env::var(env::SERVER).ok().filter(|url| !url.trim().is_empty());
+        let named = self.server.clone().or_else(|| if self.here.store.is_some() { None } else { set() });
+        named.map(|url| Remote::at(&url)).transpose()
+    }
+
+    /// The store, for what only a store can do.
+    pub const fn here(&self) -> &StorePlace {
+        &self.here
+    }
+}
 
 impl Desk {
     /// A run with everything that happened in it.
@@ -110,27 +129,6 @@ impl Desk {
 }
 
 impl StorePlace {
-    /// The server that was named, or the store.
-    pub fn desk(&self) -> Result<Desk, CliError> {
-        match self.remote()? {
-            Some(remote) => Ok(Desk::There(Box::new(remote))),
-            None => Ok(Desk::Here(Box::new(self.open()?))),
-        }
-    }
-
-    /// The same for commands that change nothing.
-    pub fn desk_to_read(&self) -> Result<Desk, CliError> {
-        match self.remote()? {
-            Some(remote) => Ok(Desk::There(Box::new(remote))),
-            None => Ok(Desk::Here(Box::new(self.open_to_read()?))),
-        }
-    }
-
-    /// The server that was named; a store that was named is nearer than one in the environment.
-    pub fn remote(&self) -> Result<Option<Remote>, CliError> {
-        if self.store.is_some() { Ok(None) } else { self.server.remote() }
-    }
-
     pub fn open(&self) -> Result<Session, CliError> {
         self.open_by(Store::open, self.places.load()?)
     }
@@ -150,12 +148,6 @@ impl StorePlace {
         open: fn(&Path) -> Result<Store, StoreError>,
         settings: Settings,
     ) -> Result<Session, CliError> {
-        if self.store.is_none() && self.server.url().is_some() {
-            return Err(CliError::usage("this is done on a store, and a server is named").hint(format!(
-                "name the store with `--store FILE`, or leave `--server` and {} out",
-                env::SERVER
-            )));
-        }
         let path = self.path()?;
         let store = open(&path)?;
         ignore_beside(&path);

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::{Desk, StorePlace, outside_attempt};
+use crate::session::{Desk, DeskPlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -16,7 +16,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {

@@ -6,7 +6,7 @@ use super::checkpoint::shape::age;
 use super::checkpoint::{checkpoints, limit};
 use crate::error::{CliError, note};
 use crate::output::{Output, Table, one_line};
-use crate::session::StorePlace;
+use crate::session::DeskPlace;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {

@@ -9,7 +9,7 @@ use checkrein_server::wire::run::AttemptOutput;
 
 use crate::error::CliError;
 use crate::output::{Output, harmless, one_line};
-use crate::session::{Desk, Session, StorePlace};
+use crate::session::{Desk, DeskPlace, Session};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 /// How often a file that grows is looked at.

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::remedies;
-use crate::session::{Desk, StorePlace, outside_attempt};
+use crate::session::{Desk, DeskPlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["since", "json", "output"])]
     fix: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -127,7 +127,7 @@ impl Args {
             return Err(CliError::failed("fixes are chosen at a terminal")
                 .hint("`checkrein report RUN --json` lists them with their commands"));
         }
-        let session = self.store.open()?;
+        let session = self.store.here().open()?;
         let who = session.principal()?;
         let run = self.run.clone().unwrap_or_default();
         session.wait(async {

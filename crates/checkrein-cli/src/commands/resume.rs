@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::driving::{Driving, TakeUp};
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::{Desk, StorePlace};
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -13,7 +13,7 @@ pub struct Args {
     #[command(flatten)]
     driving: Driving,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {

@@ -9,7 +9,7 @@ use crate::driving::{Driving, TakeUp};
 use crate::error::{CliError, note, warn};
 use crate::output::Output;
 use crate::remote::Remote;
-use crate::session::StorePlace;
+use crate::session::DeskPlace;
 use crate::{files, workflow};
 
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub struct Args {
     #[command(flatten)]
     driving: Driving,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     // Everything that can be wrong with files is said before anything is recorded.
     let (chain, odd) = workflow::chain(&args.file)?;
     odd.iter().for_each(warn);
-    let (settings, odd) = args.store.settings()?;
+    let (settings, odd) = args.store.here().settings()?;
     odd.iter().for_each(warn);
     let directory = std::env::current_dir()
         .map_err(|error| CliError::failed(format!("there is no current directory: {error}")))?;
@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     };
     let Defined { definition, odd } = define(&settings, &chain, &request, &directory)?;
     odd.iter().for_each(warn);
-    let session = args.store.open_with(settings)?;
+    let session = args.store.here().open_with(settings)?;
     let who = session.principal()?;
     let id = session.wait(session.engine.create_run(&who, definition, None))?;
     note(format_args!("run {id}: {}", files::shown(&args.file)));

@@ -5,7 +5,7 @@ use checkrein_store::RunFilter;
 use super::checkpoint::shape::age;
 use crate::error::{CliError, note};
 use crate::output::{Output, Table, findings, one_line};
-use crate::session::{Desk, StorePlace};
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 fn status(text: &str) -> Result<RunStatus, String> {

@@ -11,7 +11,7 @@ use super::wait::duration;
 use crate::error::{CliError, note};
 use crate::files;
 use crate::output::{Output, one_line, quoted};
-use crate::session::{Desk, StorePlace};
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {

@@ -6,7 +6,7 @@ use checkrein_store::CheckpointFilter;
 use super::shape::age;
 use crate::error::CliError;
 use crate::output::{Output, Table, one_line};
-use crate::session::{Desk, StorePlace};
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 fn status(text: &str) -> Result<CheckpointStatus, String> {
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
 
 /// Part of the list, here or from a server.
 pub fn checkpoints(
-    place: &StorePlace,
+    place: &DeskPlace,
     filter: &CheckpointFilter,
     after: i64,
     limit: usize,

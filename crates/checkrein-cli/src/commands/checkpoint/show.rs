@@ -3,7 +3,7 @@ use checkrein_server::wire::checkpoint::WholeCheckpoint;
 use super::shape;
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::{Desk, StorePlace};
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -13,7 +13,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {

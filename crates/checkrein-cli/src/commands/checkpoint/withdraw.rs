@@ -4,7 +4,7 @@ use serde_json::json;
 use super::wait;
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::{Desk, StorePlace, outside_attempt};
+use crate::session::{Desk, DeskPlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -17,7 +17,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {

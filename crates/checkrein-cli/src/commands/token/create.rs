@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::commands::checkpoint::duration;
 use crate::error::{CliError, note};
 use crate::output::Output;
-use crate::session::{Desk, Session, StorePlace, local_name};
+use crate::session::{Desk, DeskPlace, Session, local_name};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 fn role(text: &str) -> Result<Role, String> {

@@ -2,7 +2,7 @@ use checkrein_server::wire::token::Token;
 
 use crate::error::CliError;
 use crate::output::{Output, Table, one_line};
-use crate::session::{Desk, StorePlace};
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -10,7 +10,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {

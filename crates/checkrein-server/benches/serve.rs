@@ -1,0 +1,263 @@
+//! What the way over HTTP costs, and what a server needs that nobody asks anything. Run by `scripts/bench`.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use checkrein_core::checkpoint::Verdict;
+use checkrein_core::config::Settings;
+use checkrein_core::deliverable::Deliverable;
+use checkrein_core::principal::{Principal, PrincipalKind, Role};
+use checkrein_engine::{Engine, NewCheckpoint, VerdictRequest};
+use checkrein_store::Store;
+
+#[path = "../../checkrein-engine/benches/shared/mod.rs"]
+mod shared;
+
+use shared::{Table, rate, verdict};
+
+const CLIENTS: usize = 64;
+/// Checkpoints that each of them has made and decided.
+const ROUNDS: usize = 60;
+const TURNS: usize = 3;
+const SUBSCRIBERS: usize = 5_000;
+const MB: f64 = 1_000_000.0;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // `cargo test --benches` only wants to know that this runs.
+    if std::env::args().any(|argument| argument == "--test") {
+        return Ok(());
+    }
+    let binary = std::env::var("CHECKREIN_BIN").map_err(|_| "run it by scripts/bench")?;
+    // On the disk the work is on: a temporary directory may be memory.
+    let place = tempfile::tempdir_in(std::env::current_dir()?)?;
+    let mut table = Table::default();
+
+    let (mut own, mut over) = (Vec::new(), Vec::new());
+    for turn in 0..TURNS {
+        own.push(store_alone(&place.path().join(format!("own-{turn}.db")))?);
+        let server = Server::start(&binary, place.path(), &format!("served-{turn}.db"))?;
+        over.push(server.changes()?);
+    }
+    let (own, over) = (middle(own), middle(over));
+    table.row("64 tasks on the store, changes", rate(own), "", "the floor".into());
+    let share = over / own;
+    table.row(
+        "64 clients over HTTP, changes",
+        rate(over),
+        &verdict(share >= 0.5, "≥ 50 % of the store"),
+        format!("{:.0} % of it", 100.0 * share),
+    );
+
+    let server = Server::start(&binary, place.path(), "idle.db")?;
+    let idle = server.memory()?;
+    table.row("a server nobody asks", mb(idle), &verdict(idle <= 30.0 * MB, "≤ 30 MB"), String::new());
+    let listening = server.subscribe(SUBSCRIBERS)?;
+    let heard = server.memory()?;
+    table.row(
+        "the same with 5,000 streams of events",
+        mb(heard),
+        &verdict(heard <= 200.0 * MB, "≤ 200 MB"),
+        format!("{:.1} kB for each", (heard - idle) / SUBSCRIBERS as f64 / 1e3),
+    );
+    drop(listening);
+    table.print();
+    Ok(())
+}
+
+fn middle(mut rates: Vec<f64>) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied().unwrap_or_default()
+}
+
+fn mb(bytes: f64) -> String {
+    format!("{:.1} MB", bytes / MB)
+}
+
+/// Changes per second without a server in between.
+fn store_alone(path: &Path) -> Result<f64, Box<dyn Error>> {
+    let engine = Arc::new(Engine::new(Store::open(path)?, Settings::new(None, None, None, Vec::new())?));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let by = Principal::new("bench", PrincipalKind::Person, Role::Admin);
+    let begun = Instant::now();
+    runtime.block_on(async {
+        let mut tasks = Vec::new();
+        for client in 0..CLIENTS {
+            let (engine, by) = (Arc::clone(&engine), by.clone());
+            tasks.push(tokio::spawn(async move {
+                for round in 0..ROUNDS {
+                    let id = format!("c-{client}-{round}");
+                    let new = NewCheckpoint {
+                        id: Some(id.clone()),
+                        worker: "bench".to_owned(),
+                        phase: "draft".to_owned(),
+                        kind: "deliverable".to_owned(),
+                        deliverable: Deliverable::Text(format!("text {id}")),
+                    };
+                    engine.create_checkpoint(&by, new).await?;
+                    let approve = VerdictRequest::new(Verdict::Approve, None);
+                    engine.give_verdict(&by, &id, &approve).await?;
+                }
+                Ok::<(), checkrein_engine::EngineError>(())
+            }));
+        }
+        for task in tasks {
+            task.await??;
+        }
+        Ok::<(), Box<dyn Error>>(())
+    })?;
+    Ok((CLIENTS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
+}
+
+struct Server {
+    child: Child,
+    address: SocketAddr,
+    token: String,
+}
+
+impl Server {
+    fn start(binary: &str, place: &Path, store: &str) -> Result<Server, Box<dyn Error>> {
+        let made = Command::new(binary)
+            .args(["token", "create", "--role", "admin", "--name", "bench", "--store", store])
+            .current_dir(place)
+            .output()?;
+        let token = String::from_utf8(made.stdout)?.trim().to_owned();
+        let log = std::fs::File::create(place.join(format!("{store}.log")))?;
+        let child = Command::new(binary)
+            .args(["serve", "--listen", "127.0.0.1:0", "--rate", "0", "--store", store])
+            .current_dir(place)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()?;
+        let mut server = Server { child, address: ([127, 0, 0, 1], 0).into(), token };
+        let begun = Instant::now();
+        while server.address.port() == 0 {
+            if begun.elapsed() > Duration::from_secs(20) {
+                return Err("the server does not say where it listens".into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            let said = std::fs::read_to_string(place.join(format!("{store}.log")))?;
+            let port = said
+                .split("127.0.0.1:")
+                .nth(1)
+                .map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
+            if let Some(port) = port.and_then(|port| port.parse().ok()) {
+                server.address.set_port(port);
+            }
+        }
+        Ok(server)
+    }
+
+    /// Changes per second of clients that each wait for their answers.
+    fn changes(&self) -> Result<f64, Box<dyn Error>> {
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|client| scope.spawn(move || self.client(client).map_err(|error| error.to_string())))
+                .collect();
+            for client in clients {
+                client.join().map_err(|_| "a client died")??;
+            }
+            Ok::<(), Box<dyn Error>>(())
+        })?;
+        Ok((CLIENTS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
+    }
+
+    fn client(&self, client: usize) -> Result<(), Box<dyn Error>> {
+        let mut connection = Connection::open(self.address, &self.token)?;
+        for round in 0..ROUNDS {
+            let id = format!("c-{client}-{round}");
+            let body = format!(
+                r#"{{"id":"{id}","worker":"bench","phase":"draft","type":"deliverable","deliverable":"text {id}"}}"#
+            );
+            connection.post("/v1/checkpoints", &body)?;
+            connection.post(&format!("/v1/checkpoints/{id}/verdict"), r#"{"verdict":"approve"}"#)?;
+        }
+        Ok(())
+    }
+
+    /// Streams that are open and have nothing to tell.
+    fn subscribe(&self, count: usize) -> Result<Vec<TcpStream>, Box<dyn Error>> {
+        let mut open = Vec::new();
+        for _ in 0..count {
+            let mut stream = TcpStream::connect(self.address)?;
+            let request = format!(
+                "GET /v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\naccept: text/event-stream\r\n\r\n",
+                self.address, self.token
+            );
+            stream.write_all(request.as_bytes())?;
+            let mut start = [0; 15];
+            stream.read_exact(&mut start)?;
+            if !start.starts_with(b"HTTP/1.1 200") {
+                return Err(format!("a stream was refused: {}", String::from_utf8_lossy(&start)).into());
+            }
+            open.push(stream);
+        }
+        Ok(open)
+    }
+
+    /// What it has in memory, in bytes.
+    fn memory(&self) -> Result<f64, Box<dyn Error>> {
+        std::thread::sleep(Duration::from_secs(1));
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        let kib: f64 = line.trim().trim_end_matches(" kB").trim().parse()?;
+        Ok(kib * 1024.0)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A connection that is kept, with as little between the measure and the server as can be.
+struct Connection {
+    stream: BufReader<TcpStream>,
+    head: String,
+}
+
+impl Connection {
+    fn open(address: SocketAddr, token: &str) -> Result<Connection, Box<dyn Error>> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        let head =
+            format!("host: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n");
+        Ok(Connection { stream: BufReader::new(stream), head })
+    }
+
+    fn post(&mut self, path: &str, body: &str) -> Result<(), Box<dyn Error>> {
+        let request =
+            format!("POST {path} HTTP/1.1\r\n{}content-length: {}\r\n\r\n{body}", self.head, body.len());
+        self.stream.get_mut().write_all(request.as_bytes())?;
+        let mut line = String::new();
+        self.stream.read_line(&mut line)?;
+        let done = line.starts_with("HTTP/1.1 20");
+        let status = line.trim().to_owned();
+        let mut length = 0;
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line)?;
+            let header = line.trim_end().to_ascii_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse()?;
+            }
+        }
+        let mut answer = vec![0; length];
+        self.stream.read_exact(&mut answer)?;
+        match done {
+            true => Ok(()),
+            false => Err(format!("{status}: {}", String::from_utf8_lossy(&answer)).into()),
+        }
+    }
+}
