@@ -24,6 +24,7 @@ use crate::call;
 use crate::door;
 use crate::error::{Kind, Problem};
 use crate::route::Route;
+pub use checkpoint::path as checkpoint_path;
 
 pub fn all() -> Vec<Route> {
     vec![

@@ -98,7 +98,10 @@ impl JobState {
     fn next_phase(&mut self) {
         let number = self.phase.number.saturating_add(1);
         let todos = match kind(number) {
-            PhaseKind::Tactical => std::mem::take(&mut self.staged),
+            PhaseKind::Tactical => {
+                self.replan = None;
+                std::mem::take(&mut self.staged)
+            }
             PhaseKind::Strategic => Vec::new(),
         };
         self.phase = JobPhase { number, todos, ..JobState::new().phase };
@@ -141,6 +144,7 @@ impl JobState {
             (Stage::Work, PhaseKind::Strategic) => self.staged.clone_from(&result.next_todos),
             (Stage::Work, PhaseKind::Tactical) => {
                 self.phase.todos = self.phase.todos_after(result);
+                self.replan.clone_from(&result.replan);
             }
             _ => {}
         }

@@ -1,0 +1,5 @@
+//! MCP over HTTP.
+
+/// The sessions.
+#[derive(Default)]
+pub struct Sessions;
