@@ -3,7 +3,7 @@
 
 mod asking;
 mod elicit;
-mod http;
+pub(crate) mod http;
 mod page;
 mod tool;
 mod tools;
@@ -24,7 +24,6 @@ use crate::app::Experts;
 use crate::error::Problem;
 use asking::Asking;
 pub use asking::{Caller, Look};
-pub use http::Sessions;
 pub use page::page;
 use tool::{Needs, Told, Tool};
 
