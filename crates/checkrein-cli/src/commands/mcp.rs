@@ -4,7 +4,7 @@ use checkrein_core::principal::Role;
 use checkrein_engine::OwnAttempt;
 use checkrein_server::mcp::{Mcp, Place};
 
-use crate::error::{CliError, note};
+use crate::error::CliError;
 use crate::output::Output;
 use crate::session::{StorePlace, local, runtime};
 use crate::settings;
@@ -26,8 +26,6 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     } else {
         (None, local(Role::Agent))
     };
-    // INVARIANT: nothing but messages goes to standard output; words for people go to standard error.
-    note(format_args!("speaks MCP on standard input and output, as {} ({})", by.name, by.role));
     let place = Place {
         engine,
         attempt,
@@ -36,6 +34,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         closing: None,
     };
     let runtime = runtime()?;
+    // INVARIANT: nothing but messages goes to standard output.
     let served = runtime.block_on(Mcp::new(place).serve(tokio::io::stdin(), tokio::io::stdout()));
     // A read that nobody answers any more must not keep the process.
     runtime.shutdown_background();
