@@ -128,8 +128,10 @@ impl Engine {
         if view.run.job().is_none() {
             return Err(EngineError::NotAJob(id));
         }
-        let under_way = view.run.state.under_way.as_ref().filter(|_| view.run.state.status == RunStatus::Running);
-        let files = under_way.map(|under_way| AttemptFiles::of(&JobPlace::of(&self.store, &id), under_way.start));
+        let under_way =
+            view.run.state.under_way.as_ref().filter(|_| view.run.state.status == RunStatus::Running);
+        let files =
+            under_way.map(|under_way| AttemptFiles::of(&JobPlace::of(&self.store, &id), under_way.start));
         // Before its brief is there it has not begun.
         files.filter(|files| files.brief.exists()).ok_or(EngineError::NoAttempt(id))
     }

@@ -68,7 +68,11 @@ impl Endpoint {
             streams.cancel();
         });
         let service = StreamableHttpService::new(move || Ok(mcp.clone()), Arc::clone(&manager), config);
-        Endpoint { app: app.clone(), service, sessions: Arc::new(Sessions { manager, owners: Mutex::default() }) }
+        Endpoint {
+            app: app.clone(),
+            service,
+            sessions: Arc::new(Sessions { manager, owners: Mutex::default() }),
+        }
     }
 
     pub async fn answer(self, request: Request) -> Response {

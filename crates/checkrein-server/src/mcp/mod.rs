@@ -24,7 +24,7 @@ use crate::app::Experts;
 use crate::error::Problem;
 use asking::Asking;
 pub use asking::{Caller, Look};
-pub use page::page;
+pub use page::{authorization, page};
 use tool::{Needs, Told, Tool};
 
 /// Where an MCP server stands.
@@ -139,7 +139,9 @@ impl ServerHandler for Mcp {
         Ok(match (tool.handler)(asking, arguments.into()).await {
             Ok(Told::Input(input)) => CallToolResponse::InputRequired(*input),
             Ok(Told::Json(value)) => CallToolResult::structured(self.masked(value)).into(),
-            Ok(Told::Text(text)) => CallToolResult::success(vec![ContentBlock::text(self.clean(&text))]).into(),
+            Ok(Told::Text(text)) => {
+                CallToolResult::success(vec![ContentBlock::text(self.clean(&text))]).into()
+            }
             Err(problem) => self.failed(&problem).into(),
         })
     }

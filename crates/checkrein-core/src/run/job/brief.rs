@@ -47,7 +47,8 @@ pub fn brief(run: &Run, branch: &OnBranch) -> String {
         section(&mut out, "Todos", &listed(&phase.todos));
     }
     if let Some(replan) = job.replan.as_ref().filter(|_| kind == PhaseKind::Strategic) {
-        let text = format!("The phase of work before ended early and asks to plan again:\n\n{}", quote(replan));
+        let text =
+            format!("The phase of work before ended early and asks to plan again:\n\n{}", quote(replan));
         section(&mut out, "Why you plan again", &text);
     }
     if let Some(feedback) = feedback(run) {

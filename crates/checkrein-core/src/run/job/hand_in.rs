@@ -15,8 +15,13 @@ pub enum HandIn {
     TodoDone(u32),
     /// The todos do not lead there: end the phase, and plan again.
     Replan(String),
-    JobComplete { summary: Option<String> },
-    Reply { comment: String, text: String },
+    JobComplete {
+        summary: Option<String>,
+    },
+    Reply {
+        comment: String,
+        text: String,
+    },
     /// How it went, field by field; what is not said stays as it is.
     Response(Map<String, Value>),
 }
@@ -49,11 +54,15 @@ impl HandInRefusal {
             HandInRefusal::StrategicOnly { .. } => {
                 Some("do the todos; if they do not lead there, call request_replan")
             }
-            HandInRefusal::TacticalOnly { .. } => Some("hand in the todos of the next phase with next_phase_todos"),
+            HandInRefusal::TacticalOnly { .. } => {
+                Some("hand in the todos of the next phase with next_phase_todos")
+            }
             HandInRefusal::NotComplete { .. } | HandInRefusal::NotAnObject => None,
             HandInRefusal::NoTodo { .. } => Some("todo_list shows them"),
             HandInRefusal::NoComment { .. } => Some("get_comments shows them"),
-            HandInRefusal::Empty(_) | HandInRefusal::BadTodos(_) => Some("say it in words, and call it again"),
+            HandInRefusal::Empty(_) | HandInRefusal::BadTodos(_) => {
+                Some("say it in words, and call it again")
+            }
         }
     }
 }
@@ -136,7 +145,8 @@ fn job_complete(
     strategic(brief, "job_complete")?;
     let staged = result.get("next_todos").and_then(Value::as_array).is_some_and(|todos| !todos.is_empty());
     if brief.phase.feedback {
-        let why = "what a person wants changed is not done yet; hand in corrective todos with next_phase_todos";
+        let why =
+            "what a person wants changed is not done yet; hand in corrective todos with next_phase_todos";
         return Err(HandInRefusal::NotComplete { why: why.to_owned() });
     }
     if staged {
@@ -173,7 +183,10 @@ fn said<'t>(name: &'static str, text: &'t str) -> Result<&'t str, HandInRefusal>
 }
 
 fn says(result: &Map<String, Value>, outcome: AgentOutcome) -> bool {
-    result.get("outcome").and_then(Value::as_str).is_some_and(|word| word.eq_ignore_ascii_case(outcome.name()))
+    result
+        .get("outcome")
+        .and_then(Value::as_str)
+        .is_some_and(|word| word.eq_ignore_ascii_case(outcome.name()))
 }
 
 /// Changes a list of the result; what is no list becomes one.

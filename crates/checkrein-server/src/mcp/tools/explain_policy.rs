@@ -7,7 +7,12 @@ use crate::error::Problem;
 use crate::routes::PolicyAsked;
 
 pub fn tool() -> Tool {
-    Tool::new("explain_policy", "Every value of the policy in force, and where it was set.", Act::Read, explain)
+    Tool::new(
+        "explain_policy",
+        "Every value of the policy in force, and where it was set.",
+        Act::Read,
+        explain,
+    )
 }
 
 async fn explain(asking: Asking, MaybeJson(asked): MaybeJson<PolicyAsked>) -> Result<Told, Problem> {

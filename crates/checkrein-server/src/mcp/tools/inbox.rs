@@ -23,7 +23,12 @@ struct Wanted {
 }
 
 pub fn tool() -> Tool {
-    Tool::new("inbox", "Everything that waits for a person, oldest first, and where to look at it.", Act::Read, inbox)
+    Tool::new(
+        "inbox",
+        "Everything that waits for a person, oldest first, and where to look at it.",
+        Act::Read,
+        inbox,
+    )
 }
 
 async fn inbox(asking: Asking, MaybeJson(wanted): MaybeJson<Wanted>) -> Result<Told, Problem> {

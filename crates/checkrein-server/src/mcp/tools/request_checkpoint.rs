@@ -61,12 +61,14 @@ async fn request(asking: Asking, Json(asked): Json<CheckpointRequest>) -> Result
     let checkpoint = match again {
         Some(id) => engine.checkpoint(asking.by(), id).await?.checkpoint,
         None => {
-            let new = NewCheckpoint::try_from(asked)
-                .map_err(|bad| Problem::new(Kind::Invalid, bad.to_string()))?;
+            let new =
+                NewCheckpoint::try_from(asked).map_err(|bad| Problem::new(Kind::Invalid, bad.to_string()))?;
             engine.create_checkpoint(asking.by(), new).await.map_err(|error| {
                 let problem = Problem::from(error);
                 match problem.kind {
-                    Kind::OtherContent => problem.hint("an id stands for one content; take another id for this one"),
+                    Kind::OtherContent => {
+                        problem.hint("an id stands for one content; take another id for this one")
+                    }
                     _ => problem,
                 }
             })?

@@ -9,7 +9,12 @@ use crate::error::Problem;
 use crate::wire::checkpoint::WholeCheckpoint;
 
 pub fn tool() -> Tool {
-    Tool::new("show_checkpoint", "A checkpoint, what it is about, and where a person looks at it.", Act::Read, show)
+    Tool::new(
+        "show_checkpoint",
+        "A checkpoint, what it is about, and where a person looks at it.",
+        Act::Read,
+        show,
+    )
 }
 
 async fn show(asking: Asking, Json(ById { id }): Json<ById>) -> Result<Told, Problem> {

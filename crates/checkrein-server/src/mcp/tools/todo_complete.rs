@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::super::asking::Asking;
 use super::super::tool::{Needs, Told, Tool};
-use super::todo_list::todos;
 use super::HandedIn;
+use super::todo_list::todos;
 use crate::ask::Json;
 use crate::error::Problem;
 
@@ -34,10 +34,11 @@ async fn complete(asking: Asking, Json(Done { id, job }): Json<Done>) -> Result<
     let hand_in = move |files: &AttemptFiles| Ok((files.hand_in(HandIn::TodoDone(id))?, files.brief()?));
     let (result, brief) = asking.with_attempt(job.as_deref(), hand_in).await?;
     let todos = todos(&brief, &result);
-    let left: Vec<String> =
-        todos.iter().filter(|todo| !todo.done).map(|todo| todo.id.to_string()).collect();
-    let content = todos.iter().find(|todo| todo.id == id).map(|todo| todo.content.clone()).unwrap_or_default();
-    let commit = format!("commit it if you have not, as `todo {id}: {}`", content.lines().next().unwrap_or_default());
+    let left: Vec<String> = todos.iter().filter(|todo| !todo.done).map(|todo| todo.id.to_string()).collect();
+    let content =
+        todos.iter().find(|todo| todo.id == id).map(|todo| todo.content.clone()).unwrap_or_default();
+    let commit =
+        format!("commit it if you have not, as `todo {id}: {}`", content.lines().next().unwrap_or_default());
     let next = match left.as_slice() {
         [] => format!("{commit}; all todos are done: say how it went with report_response, and end"),
         left => format!("{commit}; left: {}", left.join(", ")),
