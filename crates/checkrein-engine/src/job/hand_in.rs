@@ -5,6 +5,7 @@
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use checkrein_core::config::env;
 use checkrein_core::principal::Principal;
@@ -18,6 +19,9 @@ use super::outcome::read;
 use super::place::{JobPlace, unusable};
 use crate::authority::{Act, require};
 use crate::{Engine, EngineError};
+
+/// How long a piece waits for another one.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The files of one attempt of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +92,14 @@ impl AttemptFiles {
         let nowait = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
         let lock = std::fs::File::options().read(true).custom_flags(nowait).open(&self.brief);
         let lock = lock.map_err(|error| unusable(&self.brief, &error))?;
-        flock(&lock, FlockOperation::LockExclusive).map_err(|error| unusable(&self.brief, &error.into()))?;
+        let begun = Instant::now();
+        while let Err(error) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            // An agent can hold the lock of its own file for ever.
+            if error != rustix::io::Errno::WOULDBLOCK || begun.elapsed() > PATIENCE {
+                return Err(unusable(&self.brief, &error.into()));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let result = piece.into(&self.brief()?, self.result()?)?;
         write_whole(&self.result, &result)?;
         Ok(result)
@@ -134,5 +145,111 @@ impl Engine {
             under_way.map(|under_way| AttemptFiles::of(&JobPlace::of(&self.store, &id), under_way.start));
         // Before its brief is there it has not begun.
         files.filter(|files| files.brief.exists()).ok_or(EngineError::NoAttempt(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use checkrein_core::boundary::PhaseKind;
+    use checkrein_core::run::job::{BriefPhase, HandInRefusal, Todo};
+    use serde_json::json;
+
+    use super::*;
+
+    fn files(directory: &Path) -> AttemptFiles {
+        let files = AttemptFiles {
+            brief: directory.join("b.json"),
+            result: directory.join("r.json"),
+            job: "20260101-000000-abcde".to_owned(),
+        };
+        let todo = |id| Todo { id, content: format!("todo {id}"), done: false };
+        let phase = BriefPhase {
+            name: "phase-2-tactical".to_owned(),
+            number: 2,
+            kind: PhaseKind::Tactical,
+            round: 1,
+            branch: "phase-2-tactical".to_owned(),
+            feedback: false,
+        };
+        let brief = BriefJson {
+            job: files.job.clone(),
+            task: "t".to_owned(),
+            level: "full".to_owned(),
+            phase,
+            todos: (1..=40).map(todo).collect(),
+            plan: None,
+            replan: None,
+            review: None,
+            comments: Vec::new(),
+            conflict: None,
+            human_commits: Vec::new(),
+            human_diff: None,
+        };
+        files.begin(Some(&brief)).unwrap();
+        files
+    }
+
+    #[test]
+    fn pieces_that_come_at_once_are_all_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = files(directory.path());
+        std::fs::write(&files.result, r#"{"summary": "mine", "more": 1}"#).unwrap();
+        std::thread::scope(|scope| {
+            for id in 1..=40 {
+                let files = &files;
+                scope.spawn(move || files.hand_in(HandIn::TodoDone(id)).unwrap());
+            }
+        });
+        let result = files.result().unwrap();
+        assert_eq!(result["todos_done"].as_array().unwrap().len(), 40);
+        assert_eq!(
+            (&result["summary"], &result["more"]),
+            (&json!("mine"), &json!(1)),
+            "what was there stays"
+        );
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left over");
+    }
+
+    #[test]
+    fn what_a_piece_is_refused_for_changes_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = files(directory.path());
+        let refused = files.hand_in(HandIn::JobComplete { summary: None });
+        assert!(
+            matches!(refused, Err(EngineError::HandIn(HandInRefusal::StrategicOnly { .. }))),
+            "{refused:?}"
+        );
+        assert!(!files.result.exists());
+        for (text, is) in [
+            ("20260101-000000-abcde", true),
+            ("abcde", true),
+            ("20260101", true),
+            ("cde", false),
+            ("", false),
+            ("000000", false),
+        ] {
+            assert_eq!(files.is_of(text), is, "{text}");
+        }
+    }
+
+    /// The files lie where an agent can put something else in their place.
+    #[test]
+    fn traps_are_not_stepped_into() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = files(directory.path());
+        let secret = directory.path().join("secret");
+        std::fs::write(&secret, r#"{"key": "hunter2"}"#).unwrap();
+        std::os::unix::fs::symlink(&secret, &files.result).unwrap();
+        let told = files.hand_in(HandIn::TodoDone(1)).unwrap_err().to_string();
+        assert!(!told.contains("hunter2"), "{told}");
+        assert_eq!(std::fs::read_to_string(&secret).unwrap(), r#"{"key": "hunter2"}"#);
+        std::fs::remove_file(&files.result).unwrap();
+        std::fs::remove_file(&files.brief).unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &files.brief, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        files.hand_in(HandIn::TodoDone(1)).unwrap_err();
+        std::fs::remove_file(&files.brief).unwrap();
+        std::os::unix::fs::symlink(&secret, &files.brief).unwrap();
+        files.hand_in(HandIn::TodoDone(1)).unwrap_err();
     }
 }

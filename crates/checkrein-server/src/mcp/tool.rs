@@ -30,7 +30,6 @@ pub enum Needs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     Looks,
-    /// Doing it again with the same words changes nothing.
     Changes,
 }
 
@@ -93,8 +92,10 @@ impl Tool {
     /// As clients list it.
     pub fn described(&self) -> rmcp::model::Tool {
         let looks = self.effect == Effect::Looks;
+        // Asking again without an id of one's own asks about something else.
+        let again = self.act != Act::AskForCheckpoint;
         let annotations =
-            ToolAnnotations::new().read_only(looks).destructive(false).idempotent(true).open_world(false);
+            ToolAnnotations::new().read_only(looks).destructive(false).idempotent(again).open_world(false);
         rmcp::model::Tool::new(self.name, self.about, Arc::clone(&self.schema)).with_annotations(annotations)
     }
 }

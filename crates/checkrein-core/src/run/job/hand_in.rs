@@ -81,7 +81,7 @@ impl HandIn {
             HandIn::Replan(reason) => replan(brief, &mut result, &reason)?,
             HandIn::JobComplete { summary } => job_complete(brief, &mut result, summary)?,
             HandIn::Reply { comment, text } => reply(brief, &mut result, &comment, &text)?,
-            HandIn::Response(fields) => result.extend(fields),
+            HandIn::Response(fields) => respond(&mut result, fields),
         }
         Ok(Value::Object(result))
     }
@@ -178,6 +178,14 @@ fn reply(
     Ok(())
 }
 
+fn respond(result: &mut Map<String, Value>, mut fields: Map<String, Value>) {
+    // That it went well does not take back that nothing is left to do.
+    if says(&fields, AgentOutcome::PhaseDone) && says(result, AgentOutcome::JobComplete) {
+        fields.remove("outcome");
+    }
+    result.extend(fields);
+}
+
 fn said<'t>(name: &'static str, text: &'t str) -> Result<&'t str, HandInRefusal> {
     Some(text.trim()).filter(|text| !text.is_empty()).ok_or(HandInRefusal::Empty(name))
 }
@@ -270,6 +278,10 @@ mod tests {
         let todos = |texts: &[&str]| HandIn::NextTodos(texts.iter().map(|text| json!(text)).collect());
         let complete = || HandIn::JobComplete { summary: Some("all done".to_owned()) };
         let reply = |id: &str, text: &str| HandIn::Reply { comment: id.to_owned(), text: text.to_owned() };
+        let response = |outcome: &str| match json!({"outcome": outcome, "confidence": 0.5}) {
+            Value::Object(fields) => HandIn::Response(fields),
+            _ => unreachable!(),
+        };
         for (kind, pieces, expected) in [
             (Tactical, vec![HandIn::TodoDone(7), HandIn::TodoDone(7)], r#"{"todos_done":[7]}"#),
             (Tactical, vec![HandIn::TodoDone(2)], "refused: there is no todo `2`; there are 1, 7"),
@@ -315,6 +327,16 @@ mod tests {
                 Strategic,
                 vec![reply("c1", "because"), reply("c1", "so")],
                 r#"{"comment_replies":[{"id":"c1","text":"so"}]}"#,
+            ),
+            (
+                Strategic,
+                vec![complete(), response("phase_done")],
+                r#"{"outcome":"job_complete","summary":"all done","confidence":0.5}"#,
+            ),
+            (
+                Tactical,
+                vec![response("blocked"), response("phase_done")],
+                r#"{"outcome":"phase_done","confidence":0.5}"#,
             ),
             (Strategic, vec![reply("c2", "x")], "refused: there is no comment `c2`; there are c1"),
         ] {

@@ -79,12 +79,13 @@ async fn report(asking: Asking, Json(response): Json<Response>) -> Result<Told, 
     Told::json(&HandedIn { result, next })
 }
 
-/// As the result of a phase has it. A success takes nothing back that was handed in.
+/// As the result of a phase has it.
 fn of_phase(response: Response) -> Map<String, Value> {
     let outcome = match response.status {
         Some(Status::Failure) => Some(json!("failed")),
         Some(Status::Blocked) => Some(json!("blocked")),
-        Some(Status::Success | Status::Warning) | None => None,
+        Some(Status::Success | Status::Warning) => Some(json!("phase_done")),
+        None => None,
     };
     let fields = [
         ("outcome", outcome),

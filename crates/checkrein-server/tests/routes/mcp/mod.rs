@@ -1,6 +1,7 @@
 //! MCP at `/mcp`: who gets in, what they find, and how it ends.
 
 mod authorization;
+mod docs;
 mod door;
 mod newest;
 mod session;
