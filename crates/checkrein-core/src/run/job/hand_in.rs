@@ -278,9 +278,8 @@ mod tests {
         let todos = |texts: &[&str]| HandIn::NextTodos(texts.iter().map(|text| json!(text)).collect());
         let complete = || HandIn::JobComplete { summary: Some("all done".to_owned()) };
         let reply = |id: &str, text: &str| HandIn::Reply { comment: id.to_owned(), text: text.to_owned() };
-        let response = |outcome: &str| match json!({"outcome": outcome, "confidence": 0.5}) {
-            Value::Object(fields) => HandIn::Response(fields),
-            _ => unreachable!(),
+        let response = |outcome: &str| {
+            HandIn::Response(json!({"outcome": outcome, "confidence": 0.5}).as_object().unwrap().clone())
         };
         for (kind, pieces, expected) in [
             (Tactical, vec![HandIn::TodoDone(7), HandIn::TodoDone(7)], r#"{"todos_done":[7]}"#),
