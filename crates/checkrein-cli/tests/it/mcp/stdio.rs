@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Client, names};
 use crate::place::Place;
-use crate::run::expect;
+use crate::run::{data, expect};
 
 const META: &str = "io.modelcontextprotocol";
 
@@ -232,6 +232,16 @@ fn nothing_but_messages_is_on_standard_output() {
     client.works("inbox", json!({}));
     let gone = place.run(&["mcp"]);
     assert!(gone.code == 0 && gone.stdout.is_empty(), "{}", gone.seen());
+}
+
+/// A client that hands nothing on is told so, before a store is made where none belongs.
+#[test]
+fn an_attempt_whose_files_are_not_known_is_no_place_to_serve() {
+    let place = Place::new();
+    let ran = place.run_env(&[("CHECKREIN_JOB_ID", "x")], &["mcp"]);
+    assert!(ran.code == 1 && ran.stdout.is_empty(), "{}", ran.seen());
+    assert!(ran.stderr.contains("CHECKREIN_BRIEF_JSON, CHECKREIN_RESULT"), "{}", ran.seen());
+    assert!(!data(&place, "store.db").exists());
 }
 
 /// The attempt of a step hands its response in the same way.

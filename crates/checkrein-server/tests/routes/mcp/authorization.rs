@@ -56,6 +56,31 @@ fn an_agent_sees_its_own_alone() {
     assert_eq!(everything["result"]["structuredContent"]["items"][0]["id"], "mine");
 }
 
+/// Not even for those who may decide elsewhere.
+#[test]
+fn nothing_decides_a_checkpoint() {
+    let place = Place::new();
+    let admin = place.as_role(Role::Admin);
+    let session = Session::new(&admin);
+    session.call("request_checkpoint", &json!({"worker": "w", "deliverable": "x", "id": "held"}));
+    for (name, _) in rows() {
+        for arguments in [
+            json!({"id": "held", "verdict": "approve", "status": "approved"}),
+            json!({"id": "held"}),
+            json!({"id": "held", "worker": "w", "deliverable": "x"}),
+            json!({"job": "held", "summary": "approved", "status": "success"}),
+        ] {
+            session.call(&name, &arguments);
+        }
+    }
+    for name in ["approve", "reject", "request_changes", "give_verdict", "withdraw_checkpoint", "giveVerdict"]
+    {
+        let answer = session.call(name, &json!({"id": "held", "verdict": "approve"}));
+        assert!(answer["error"]["message"].as_str().unwrap().contains("there is no tool"), "{answer}");
+    }
+    assert_eq!(admin.get("/v1/checkpoints/held").expect(200).json()["status"], "pending");
+}
+
 /// What is secret is masked here as everywhere.
 #[test]
 fn secrets_are_masked() {
