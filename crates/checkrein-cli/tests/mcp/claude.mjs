@@ -1,5 +1,5 @@
-// Claude Code as the client, on both transports, with a model on loopback that calls a tool and then says
-// what came back.
+// Claude Code as the client, on both transports and as the agent of a job, with a model on loopback that calls a
+// tool and then says what came back.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -12,7 +12,8 @@ const agent = place.token('agent', 'claude');
 
 // The model: its first turn calls the tool, its second repeats the result.
 const offered = new Set();
-let wanted;
+// What the model calls, by what it is asked.
+let wanted = () => undefined;
 const model = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text) => { body += text; }).on('end', () => {
@@ -24,10 +25,11 @@ const model = createServer((request, response) => {
         for (const tool of asked.tools ?? []) offered.add(tool.name);
         const last = asked.messages.at(-1).content;
         const results = Array.isArray(last) ? last.filter((block) => block.type === 'tool_result') : [];
-        const can = (asked.tools ?? []).some((tool) => tool.name === wanted?.name);
+        const call = wanted(body);
+        const can = (asked.tools ?? []).some((tool) => tool.name === call?.name);
         const block = results.length > 0 || !can
             ? { type: 'text', text: `the tool said: ${JSON.stringify(results.map((result) => result.content))}` }
-            : { type: 'tool_use', id: 'toolu_1', name: wanted.name, input: wanted.input };
+            : { type: 'tool_use', id: 'toolu_1', name: call.name, input: call.input };
         answer(response, asked, block);
     });
 });
@@ -58,35 +60,36 @@ function answer(response, asked, block) {
 
 await new Promise((resolve) => model.listen(0, '127.0.0.1', resolve));
 
-// One headless session; what it says in the end.
-async function claude(server) {
-    const child = spawn(process.execPath, [
-        join(modules, 'node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs'),
-        '-p', 'Ask for an approval.', '--output-format', 'json', '--strict-mcp-config',
-        '--mcp-config', JSON.stringify({ mcpServers: { checkrein: server } }),
-        '--dangerously-skip-permissions',
-    ], {
-        cwd: place.path,
-        env: {
-            ...place.env, IS_SANDBOX: '1', ANTHROPIC_API_KEY: 'none',
-            ANTHROPIC_BASE_URL: `http://127.0.0.1:${model.address().port}`,
-            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1', DISABLE_AUTOUPDATER: '1',
-        },
-        stdio: ['ignore', 'pipe', 'pipe'],
-    });
+const settings = {
+    IS_SANDBOX: '1', ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: `http://127.0.0.1:${model.address().port}`,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1', DISABLE_AUTOUPDATER: '1',
+};
+
+// Its command line, without a prompt.
+const claude = (server) => [
+    process.execPath, join(modules, 'node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs'),
+    '-p', '--output-format', 'json', '--strict-mcp-config',
+    '--mcp-config', JSON.stringify({ mcpServers: { checkrein: server } }), '--dangerously-skip-permissions',
+];
+
+// Runs a command to its end, while the model answers; what it says on standard output.
+async function run([program, ...args]) {
+    const env = { ...place.env, ...settings };
+    const child = spawn(program, args, { cwd: place.path, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let [out, err] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text) => { out += text; });
     child.stderr.setEncoding('utf8').on('data', (text) => { err += text; });
     const code = await new Promise((resolve) => child.once('close', resolve));
-    assert.equal(code, 0, `claude: ${out}${err}`);
-    return JSON.parse(out).result;
+    assert.equal(code, 0, `${program}: ${out}${err}`);
+    return out;
 }
 
 async function asks(server, id) {
     offered.clear();
-    wanted = { name: 'mcp__checkrein__request_checkpoint', input: { worker: 'claude', deliverable: 'Sales are up 4 %', id } };
-    const said = await claude(server);
-    assert(offered.has(wanted.name), `it was offered ${[...offered]}`);
+    const call = { name: 'mcp__checkrein__request_checkpoint', input: { worker: 'claude', deliverable: 'Sales are up 4 %', id } };
+    wanted = () => call;
+    const said = JSON.parse(await run([...claude(server), 'Ask for an approval.'])).result;
+    assert(offered.has(call.name), `it was offered ${[...offered]}`);
     assert(said.includes(id) && said.includes('pending'), said);
     const verdicts = [...offered].filter((name) => /^mcp__checkrein__.*(approve|reject|verdict|withdraw|request_changes)/.test(name));
     assert.deepEqual(verdicts, []);
@@ -98,7 +101,28 @@ await asks({ type: 'stdio', command: binary, args: ['mcp'] }, 'claude-by-stdio')
 const server = await place.serve();
 await asks({ type: 'http', url: `${server.url}/mcp`, headers: { Authorization: `Bearer ${agent}` } }, 'claude-by-http');
 assert.equal((await server.end()).code, 0);
+
+// A job whose agent it is: a plan, the work, and the end, each handed in by a tool.
+{
+    offered.clear();
+    const calls = {
+        'Phase 1 (strategic)': { name: 'mcp__checkrein__next_phase_todos', input: { todos: ['write it'] } },
+        'Phase 2 (tactical)': { name: 'mcp__checkrein__todo_complete', input: { id: 1 } },
+        'Phase 3 (strategic)': { name: 'mcp__checkrein__job_complete', input: { summary: 'all is done' } },
+    };
+    wanted = (body) => calls[Object.keys(calls).find((phase) => body.includes(`# ${phase} of job`))];
+    const quoted = claude({ type: 'stdio', command: binary, args: ['mcp'] }).map((word) => `'${word}'`).join(' ');
+    const override = JSON.stringify({ autonomy: 'full', environment: Object.keys(settings) });
+    await run([binary, 'job', 'Write a letter', '--agent', quoted, '--config-override', override]);
+    const runs = JSON.parse(place.run(['runs', '--json']));
+    const job = JSON.parse(place.run(['show', runs.items[0].run_id, '--json']));
+    assert.deepEqual([job.status, job.phase], ['completed', 'phase-3-strategic']);
+    assert.equal(job.job.phase.work.result.summary, 'all is done');
+    // In the attempt of a job there is no store, and nothing to ask with.
+    assert(!offered.has('mcp__checkrein__request_checkpoint') && offered.has('mcp__checkrein__get_review'), [...offered].join());
+}
+
 model.close();
 place.remove();
-console.log('Claude Code: stdio and HTTP');
+console.log('Claude Code: stdio, HTTP and a job');
 process.exit(0);

@@ -47,23 +47,32 @@ const KEY: &str = "waits";
 const PATIENCE: Duration = Duration::from_secs(45);
 
 /// Tells the person at the client, where it can.
-pub async fn tell(asking: &Asking, id: &str, message: String) -> Telling {
+pub async fn tell(asking: &Asking, id: &str, message: String, link: Option<String>) -> Telling {
     if let Some(answers) = &asking.request.input_responses {
         let answer = answers.get(KEY).cloned();
         let answer = answer.and_then(|answer| serde_json::from_value::<ElicitResult>(answer).ok());
         return Telling::Told(answer.map_or(Notice::NoAnswer, |answer| answer.action.into()));
     }
     let capabilities = asking.context.client_capabilities();
-    let can = capabilities.and_then(|capabilities| capabilities.elicitation);
-    // A client that can only open addresses cannot show a message without one.
-    if !can.is_some_and(|can| can.form.is_some() || can.url.is_none()) {
+    let Some(can) = capabilities.and_then(|capabilities| capabilities.elicitation) else {
         return Telling::Told(Notice::NoAnswer);
-    }
-    let request = ElicitRequest::new(ElicitRequestParams::FormElicitationParams {
-        meta: None,
-        message,
-        requested_schema: ElicitationSchema::new(BTreeMap::new()),
-    });
+    };
+    // Without a word about it, a client shows messages; one that only opens addresses needs one.
+    let request = match (can.form.is_some() || can.url.is_none(), link) {
+        (true, _) => ElicitRequestParams::FormElicitationParams {
+            meta: None,
+            message,
+            requested_schema: ElicitationSchema::new(BTreeMap::new()),
+        },
+        (false, Some(url)) => ElicitRequestParams::UrlElicitationParams {
+            meta: None,
+            message,
+            url,
+            elicitation_id: id.to_owned(),
+        },
+        (false, None) => return Telling::Told(Notice::NoAnswer),
+    };
+    let request = ElicitRequest::new(request);
     let newest = asking.context.protocol_version();
     if newest.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()) {
         let requests = BTreeMap::from([(KEY.to_owned(), InputRequest::Elicitation(request))]);

@@ -82,7 +82,11 @@ async fn request(asking: Asking, Json(asked): Json<CheckpointRequest>) -> Result
             checkrein_core::shown::one_line(&checkpoint.kind),
             answer.look_at,
         );
-        match tell(&asking, checkpoint.id.as_str(), message).await {
+        let link = match &asking.caller.look {
+            Look::Server(_) => Some(answer.look_at.clone()),
+            Look::Command => None,
+        };
+        match tell(&asking, checkpoint.id.as_str(), message, link).await {
             Telling::Told(Notice::NoAnswer) => {}
             Telling::Told(notice) => answer.notice = Some(notice),
             Telling::Ask(input) => return Ok(Told::Input(input)),

@@ -63,6 +63,11 @@ fn a_person_is_told_between_two_calls() {
     );
     let all = place.as_role(Role::Viewer).get("/v1/checkpoints").expect(200).json();
     assert_eq!((all["items"].as_array().unwrap().len(), &all["items"][0]["status"]), (1, &json!("pending")));
+    // A client that only opens addresses is given one.
+    let opens = ask(&client, "tools/call", &json!({"elicitation": {"url": {}}}), &call);
+    let request = opens["result"]["inputRequests"].as_object().unwrap().values().next().unwrap();
+    assert_eq!(request["params"]["mode"], "url", "{opens}");
+    assert!(request["params"]["url"].as_str().unwrap().contains("/v1/checkpoints/"), "{opens}");
     // A state somebody made up shows only what they may see anyway.
     again["requestState"] = json!("theirs");
     let made_up = ask(&client, "tools/call", &can, &again);
