@@ -152,6 +152,8 @@ impl From<EngineError> for CliError {
             | EngineError::OtherContent(_)
             | EngineError::NothingToReview(_)
             | EngineError::NoRepository(_)
+            | EngineError::NoAttempt(_)
+            | EngineError::HandIn(_)
             | EngineError::MarkedFiles { .. }
             | EngineError::CommentsTooLate(_)
             | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })

@@ -170,6 +170,11 @@ impl StorePlace {
         self.places.names_settings()
     }
 
+    /// Whether somebody said which store is meant.
+    pub fn is_named(&self) -> bool {
+        self.store.is_some() || std::env::var_os(env::STORE).is_some_and(|store| !store.is_empty())
+    }
+
     /// Where the store is, whether or not it is there yet.
     pub fn path(&self) -> Result<PathBuf, CliError> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -243,6 +248,11 @@ impl Session {
         Ok(local(role))
     }
 
+    /// Whoever speaks through a client: an agent, unless a token says otherwise.
+    pub fn agent(&self) -> Result<Principal, CliError> {
+        Ok(self.wait(self.by_token())?.unwrap_or_else(|| local(Role::Agent)))
+    }
+
     /// Whoever makes tokens. Where there are administrators, one of them or a person at a terminal;
     /// before that, whoever set the store up.
     pub fn manager(&self) -> Result<Principal, CliError> {
@@ -288,7 +298,7 @@ impl Session {
 }
 
 /// The person this machine knows, or a program on their behalf.
-fn local(role: Role) -> Principal {
+pub fn local(role: Role) -> Principal {
     let kind = match role {
         Role::Agent => PrincipalKind::Agent,
         _ if std::io::stdin().is_terminal() => PrincipalKind::Person,

@@ -7,6 +7,7 @@ use checkrein_core::deliverable::DeliverableError;
 use checkrein_core::document::Problems;
 use checkrein_core::principal::Role;
 use checkrein_core::run::RunId;
+use checkrein_core::run::job::HandInRefusal;
 use checkrein_forge::ForgeError;
 use checkrein_store::{StoreError, TransferError, Version};
 
@@ -39,6 +40,10 @@ pub enum EngineError {
     NotAReview(String),
     #[error("job `{0}` waits for no review")]
     NothingToReview(RunId),
+    #[error("no attempt of job `{0}` is under way")]
+    NoAttempt(RunId),
+    #[error(transparent)]
+    HandIn(#[from] HandInRefusal),
     #[error("job `{0}` has no repository yet")]
     NoRepository(RunId),
     #[error("no agent is configured for the job")]

@@ -140,6 +140,14 @@ impl App {
         (self.0.experts)()
     }
 
+    pub fn experts(&self) -> Experts {
+        Arc::clone(&self.0.experts)
+    }
+
+    pub fn closing_watch(&self) -> watch::Receiver<bool> {
+        self.0.closing.clone()
+    }
+
     pub fn tail(&self) -> &Tail {
         &self.0.tail
     }

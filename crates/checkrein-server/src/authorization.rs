@@ -19,6 +19,13 @@ pub fn page() -> String {
         let cells: Vec<&str> = cells.collect();
         page.push_str(&format!("| `{} {}` | {} |\n", route.method, route.path, cells.join(" | ")));
     }
+    page.push_str(
+        "\n## Tools of MCP\n\n\
+         The same, of the tools at `/mcp`; a tool that is not for a role is not there for it. [mcp.md](mcp.md) says what\n\
+         they do. None gives a verdict.\n\n\
+         | tool | nobody | viewer | agent | reviewer | admin |\n|---|---|---|---|---|---|\n",
+    );
+    page.push_str(&crate::mcp::authorization());
     page
 }
 

@@ -14,7 +14,7 @@ use checkrein_store::Version;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::answer::{Content, Sent};
-use crate::app::App;
+use crate::app::{App, Limits};
 use crate::ask::Expected;
 use crate::connection::Peer;
 use crate::door::{Credentials, same_site};
@@ -100,7 +100,7 @@ impl Call {
     }
 }
 
-fn unknown() -> Problem {
+pub fn unknown() -> Problem {
     Problem::new(Kind::Unauthenticated, "the request says nothing about who asks")
         .hint("send `Authorization: Bearer TOKEN`; `checkrein token create` makes one")
 }
@@ -169,18 +169,24 @@ async fn authenticated(
     if route.access == Access::Open {
         return same_site(parts, Credentials::None).map(|()| None);
     }
-    if let Some(said) = parts.headers.get(header::AUTHORIZATION) {
-        let secret = said.to_str().ok().and_then(|said| {
-            let (scheme, secret) = said.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(secret)
-        });
-        let malformed = || Problem::new(Kind::Unauthenticated, "`Authorization` is not `Bearer TOKEN`");
+    if let Some(secret) = bearer(parts)? {
         same_site(parts, Credentials::Bearer)?;
-        return app.authenticate(secret.ok_or_else(malformed)?, peer).await.map(Some);
+        return app.authenticate(secret, peer).await.map(Some);
     }
     let Some(session) = Session::of(&parts.headers) else { return Ok(None) };
     same_site(parts, Credentials::Cookie)?;
     app.authenticate(&session.secret, peer).await.map(Some)
+}
+
+/// The token a request brings, where it says anything.
+pub fn bearer(parts: &Parts) -> Result<Option<&str>, Problem> {
+    let Some(said) = parts.headers.get(header::AUTHORIZATION) else { return Ok(None) };
+    let secret = said.to_str().ok().and_then(|said| {
+        let (scheme, secret) = said.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(secret)
+    });
+    let malformed = || Problem::new(Kind::Unauthenticated, "`Authorization` is not `Bearer TOKEN`");
+    secret.map(Some).ok_or_else(malformed)
 }
 
 fn refused(access: Access, by: Option<&Principal>) -> Problem {
@@ -204,16 +210,7 @@ async fn read(app: &App, route: &Route, parts: &Parts, body: Body) -> Result<Byt
         Access::Open => limits.body_bytes_max.min(OPEN_BODY_BYTES_MAX),
         Access::Known | Access::To(_) => limits.body_bytes_max,
     };
-    let limited = Limited::new(body, bytes_max);
-    let collected = match tokio::time::timeout(limits.body_time_max, limited.collect()).await {
-        Err(_) => return Err(Problem::new(Kind::TooSlow, "the body did not arrive in time")),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let kib = bytes_max >> 10;
-            return Err(Problem::new(Kind::TooLarge, format!("the body is larger than {kib} KiB")));
-        }
-        Ok(Err(error)) => return Err(Problem::new(Kind::Malformed, format!("the body broke off: {error}"))),
-        Ok(Ok(collected)) => collected.to_bytes(),
-    };
+    let collected = collect(limits, bytes_max, body).await?;
     if route.expected != Expected::Nothing && !collected.is_empty() {
         let media_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let essence = media_type.and_then(|text| text.split(';').next()).map(str::trim);
@@ -223,4 +220,18 @@ async fn read(app: &App, route: &Route, parts: &Parts, body: Body) -> Result<Byt
         }
     }
     Ok(collected)
+}
+
+/// The whole body, within its bounds.
+pub async fn collect(limits: &Limits, bytes_max: usize, body: Body) -> Result<Bytes, Problem> {
+    let limited = Limited::new(body, bytes_max);
+    match tokio::time::timeout(limits.body_time_max, limited.collect()).await {
+        Err(_) => Err(Problem::new(Kind::TooSlow, "the body did not arrive in time")),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let kib = bytes_max >> 10;
+            Err(Problem::new(Kind::TooLarge, format!("the body is larger than {kib} KiB")))
+        }
+        Ok(Err(error)) => Err(Problem::new(Kind::Malformed, format!("the body broke off: {error}"))),
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+    }
 }

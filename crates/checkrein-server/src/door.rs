@@ -79,6 +79,11 @@ impl Names {
         Ok(())
     }
 
+    /// Every name, without ports.
+    pub fn all(&self) -> Vec<String> {
+        LOOPBACK.into_iter().map(str::to_owned).chain(self.own.iter().cloned()).collect()
+    }
+
     fn has(&self, host: &str) -> bool {
         let name = without_port(host);
         LOOPBACK.contains(&name) || self.own.iter().any(|own| own.eq_ignore_ascii_case(name))

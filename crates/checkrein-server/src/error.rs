@@ -205,9 +205,11 @@ impl From<EngineError> for Problem {
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
             EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
-            EngineError::RunRefused(_) | EngineError::NothingToReview(_) | EngineError::NoRepository(_) => {
-                Kind::RunRefused
-            }
+            EngineError::RunRefused(_)
+            | EngineError::NothingToReview(_)
+            | EngineError::NoRepository(_)
+            | EngineError::NoAttempt(_)
+            | EngineError::HandIn(_) => Kind::RunRefused,
             EngineError::MarkedFiles { .. } => Kind::MarkedFiles,
             EngineError::Unnamed(_) => Kind::DigestNeeded,
             EngineError::Forge(ForgeError::Moved { .. }) => Kind::RunBusy,
@@ -258,6 +260,11 @@ impl From<EngineError> for Problem {
             EngineError::Store(error) => {
                 let hint = error.hint();
                 let problem = Problem::new(kind, error.to_string());
+                Problem { hint: hint.map(str::to_owned), ..problem }
+            }
+            EngineError::HandIn(refusal) => {
+                let hint = refusal.hint();
+                let problem = Problem::new(kind, refusal.to_string());
                 Problem { hint: hint.map(str::to_owned), ..problem }
             }
             EngineError::Unnamed(_) => Problem::new(kind, error.to_string())

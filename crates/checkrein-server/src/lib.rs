@@ -10,6 +10,7 @@ mod connection;
 mod door;
 pub mod error;
 mod keyed;
+pub mod mcp;
 mod metrics;
 mod openapi;
 mod rates;

@@ -68,7 +68,7 @@ pub enum Secrets {
 }
 
 /// Descriptions that can be looked into, without references to others.
-fn inline() -> SchemaGenerator {
+pub fn inline() -> SchemaGenerator {
     SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).into_generator()
 }
 

@@ -14,6 +14,7 @@ mod init;
 mod job;
 mod level;
 mod log;
+mod mcp;
 mod policy;
 mod reject;
 pub mod report;
@@ -85,6 +86,10 @@ enum Command {
     ///
     /// Listens on this machine alone unless told otherwise. Every request needs a token, made by `checkrein token create`. Ends on an interrupt: requests are answered, runs under way are paused.
     Serve(serve::Args),
+    /// The same as an MCP server on standard input and output, for an agent or a client of yours
+    ///
+    /// Started by the client, never by hand. It gives no verdicts. Inside the attempt of a job it works on what the attempt was given, and needs no store. `checkrein serve` has the same at /mcp.
+    Mcp(mcp::Args),
     /// Everything that waits for a person, oldest first
     Inbox(inbox::Args),
     /// Look at what a job waits with, comment, and decide
@@ -156,6 +161,7 @@ impl Cli {
             Command::Report(args) => report::run(&args),
             Command::Worker(args) => worker::run(&args),
             Command::Serve(args) => serve::run(&args),
+            Command::Mcp(args) => mcp::run(&args),
             Command::Inbox(args) => inbox::run(&args),
             Command::Review(args) => review::run(&args),
             Command::Approve(args) => approve::run(&args),

@@ -16,6 +16,7 @@ mod doctor;
 mod examples;
 mod frame;
 mod job;
+mod mcp;
 mod place;
 mod policy;
 mod report;

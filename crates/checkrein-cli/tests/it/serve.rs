@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::place::{BINARY, Place};
 
-struct Served {
+pub struct Served {
     child: Child,
     stderr: BufReader<std::process::ChildStderr>,
     address: String,
@@ -21,7 +21,7 @@ struct Served {
 }
 
 impl Served {
-    fn start(place: &Place, arguments: &[&str]) -> Served {
+    pub fn start(place: &Place, arguments: &[&str]) -> Served {
         let mut command = place.command(BINARY);
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -43,6 +43,28 @@ impl Served {
 
     fn ask(&self, token: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
         ask(&self.address, token, method, path, body).unwrap()
+    }
+
+    /// Sends a message of MCP in its newest revision; what it is answered with.
+    pub fn mcp(&self, token: &str, method: &str, name: &str, message: &Value) -> Value {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let (address, body) = (&self.address, message.to_string());
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+             MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\nMcp-Name: {name}\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let found = answer.lines().find_map(|line| {
+            let data = line.strip_prefix("data: ").unwrap_or(line);
+            serde_json::from_str::<Value>(data).ok().filter(|value| value["jsonrpc"] == "2.0")
+        });
+        found.unwrap_or_else(|| panic!("{answer}"))
     }
 
     /// Waits until something is so.

@@ -52,20 +52,28 @@ pub const SETTINGS: &[(&str, &str)] = &[
     (FLAME_ENABLED_HEURISTICS, "frames: the heuristics to use, separated by commas"),
 ];
 
+/// The brief of a job's attempt as JSON.
+pub const BRIEF_JSON: &str = "CHECKREIN_BRIEF_JSON";
+/// Where the result of a job's attempt goes.
+pub const RESULT: &str = "CHECKREIN_RESULT";
+/// Where the response of a step goes.
+pub const RESPONSE: &str = "CHECKREIN_RESPONSE";
+
 /// Variables Checkrein sets for an agent. They inform it and never set anything.
 pub const FOR_AGENTS: &[&str] = &[
     "CHECKREIN_ATTEMPT",
     "CHECKREIN_ATTEMPT_NUMBER",
     "CHECKREIN_AUTONOMY",
     "CHECKREIN_BRIEF",
+    BRIEF_JSON,
     "CHECKREIN_FAILURE",
     "CHECKREIN_JOB_ID",
     "CHECKREIN_JOB_FILES",
     "CHECKREIN_PHASE",
     "CHECKREIN_PHASE_KIND",
     "CHECKREIN_PHASE_NUMBER",
-    "CHECKREIN_RESPONSE",
-    "CHECKREIN_RESULT",
+    RESPONSE,
+    RESULT,
     "CHECKREIN_ROUND",
     "CHECKREIN_RUN_ID",
     "CHECKREIN_STEP",

@@ -45,7 +45,8 @@ pub(super) fn isolated(
     others.extend(set(checkrein_core::config::env::CONFIG));
     // Files the command names must be found again, also below what is masked.
     let named = agent.split_whitespace().map(|word| PathBuf::from(word.trim_matches(['\'', '"'])));
-    let named = named.filter(|path| path.is_absolute() && path.is_file());
+    // So must this program, which agents call as `checkrein mcp`.
+    let named = named.chain(std::env::current_exe()).filter(|path| path.is_absolute() && path.is_file());
     let readable = default_readable().into_iter().chain(named.filter_map(|path| path.canonicalize().ok()));
     let sandbox = Sandbox {
         writable: vec![own(place.clone())?, own(place.exchange())?, own(place.cache())?],

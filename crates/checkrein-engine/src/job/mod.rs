@@ -5,6 +5,7 @@
 
 mod artefacts;
 mod create;
+mod hand_in;
 mod isolation;
 mod land;
 mod level;
@@ -17,6 +18,7 @@ mod verdict;
 mod work;
 
 pub use create::{NewJob, RepositoryWanted};
+pub use hand_in::{AttemptFiles, OwnAttempt};
 pub use review::{ReviewMaterial, Reviewed};
 
 pub(crate) use land::{land, show};

@@ -77,7 +77,8 @@ pub(super) fn outcome(
     Outcome { result, response }
 }
 
-fn read(path: &Path) -> Result<Option<Value>, String> {
+/// What an agent wrote, which may be anything at all.
+pub(super) fn read(path: &Path) -> Result<Option<Value>, String> {
     let unreadable = |why: String| format!("The agent's result cannot be read: {why}");
     // Without waiting: a pipe in the place of the file would never be opened from its other end.
     let flags = NONBLOCK | rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use checkrein_core::config::Settings;
-use checkrein_core::run::job::{Datasource, JobDefinition, JobPhase, JobState, brief};
+use checkrein_core::config::{Settings, env};
+use checkrein_core::run::job::{BriefJson, Datasource, JobDefinition, JobPhase, JobState, brief};
 use checkrein_core::run::{Run, UnderWay};
 use checkrein_forge::{Branch, Collect, DiffLimits, ForgeError, Limits, LineKind, Oid};
 
+use super::hand_in::AttemptFiles;
 use super::place::{JobPlace, unusable};
 use super::repository::JobRepository;
 use super::work::blocking;
@@ -24,7 +25,7 @@ pub(super) struct Prepared {
     pub clone: PathBuf,
     pub brief: String,
     pub brief_file: PathBuf,
-    pub result_file: PathBuf,
+    pub files: AttemptFiles,
 }
 
 pub(super) fn prepare(
@@ -57,14 +58,14 @@ pub(super) fn prepare(
     read_own(&repository, definition, phase, &head);
     let on_branch = on_branch(&repository, definition, job, &head);
     let brief = brief::brief(run, &on_branch);
+    let brief_json = BriefJson::of(run, &on_branch);
     begin(&repository, run, definition, &branch, &head, at)?;
     let start = repository.bare.create_clone(&clone, &branch, &repository.agent)?;
-    let file = |ending: &str| place.exchange().join(format!("{:04}.{ending}", under_way.start));
-    let (brief_file, result_file) = (file("brief.md"), file("result.json"));
-    // What a lost attempt wrote is not this one's answer.
-    let _ = std::fs::remove_file(&result_file);
+    let brief_file = place.exchange().join(format!("{:04}.brief.md", under_way.start));
     std::fs::write(&brief_file, &brief).map_err(|error| unusable(&brief_file, &error))?;
-    Ok(Prepared { repository, branch, base, start, clone, brief, brief_file, result_file })
+    let files = AttemptFiles::of(place, under_way.start);
+    files.begin(brief_json.as_ref())?;
+    Ok(Prepared { repository, branch, base, start, clone, brief, brief_file, files })
 }
 
 /// The job's own files are read together.
@@ -286,7 +287,8 @@ pub(super) fn environment(
     set("CHECKREIN_AUTONOMY", run.policy().level.as_deref().unwrap_or("custom").into());
     set("CHECKREIN_JOB_FILES", own_files(definition).into());
     set("CHECKREIN_BRIEF", prepared.brief_file.clone().into());
-    set("CHECKREIN_RESULT", prepared.result_file.clone().into());
+    set(env::BRIEF_JSON, prepared.files.brief.clone().into());
+    set(env::RESULT, prepared.files.result.clone().into());
     if let Some(cache) = cache {
         set("XDG_CACHE_HOME", cache.into());
     }

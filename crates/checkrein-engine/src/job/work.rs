@@ -161,9 +161,9 @@ fn read_outcome(
 ) -> Outcome {
     let classifier = settings.classifier();
     let clean = |value: &mut serde_json::Value| redact(value, secrets);
-    let outcome = outcome(definition, ended, &prepared.result_file, stderr, classifier, clean);
+    let outcome = outcome(definition, ended, &prepared.files.result, stderr, classifier, clean);
     // As it was written it may hold what nobody else should see.
-    let _ = std::fs::remove_file(&prepared.result_file);
+    let _ = std::fs::remove_file(&prepared.files.result);
     outcome
 }
 

@@ -17,13 +17,19 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodFilter, on};
+use axum::routing::{MethodFilter, any, on};
 
 use crate::app::App;
 use crate::call;
 use crate::door;
 use crate::error::{Kind, Problem};
+use crate::mcp::http::{self, Endpoint};
 use crate::route::Route;
+pub use checkpoint::list::Wanted as CheckpointsWanted;
+pub use checkpoint::path as checkpoint_path;
+pub use policy::Asked as PolicyAsked;
+pub use policy::decide::{Asked as DecisionAsked, Decision};
+pub use run::list::Wanted as RunsWanted;
 
 pub fn all() -> Vec<Route> {
     vec![
@@ -80,7 +86,9 @@ pub fn router(app: &App) -> Router {
         let handler = move |request: Request| call::answer(app.clone(), Arc::clone(&route), request);
         router = router.route(path, on(filter, handler));
     }
+    let mcp = Endpoint::new(app);
     router
+        .route(http::PATH, any(move |request: Request| mcp.clone().answer(request)))
         .fallback(|request: Request| async move {
             Problem::new(Kind::NotFound, format!("there is nothing at `{}`", request.uri().path()))
                 .hint("`GET /v1/openapi.json` lists what there is")

@@ -9,7 +9,8 @@ use crate::place::Place;
 /// A row of the page: a route, and what it says of nobody and of each role.
 fn rows() -> Vec<(String, String, Vec<String>)> {
     let page = checkrein_server::authorization();
-    let rows = page.lines().filter(|line| line.starts_with("| `")).map(|line| {
+    let (routes, _) = page.split_once("## Tools of MCP").unwrap();
+    let rows = routes.lines().filter(|line| line.starts_with("| `")).map(|line| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let (method, path) = cells[0].trim_matches('`').split_once(' ').unwrap();
         (method.to_owned(), path.to_owned(), cells[1..].iter().map(|cell| (*cell).to_owned()).collect())

@@ -18,6 +18,7 @@ mod event;
 mod expert;
 mod frame;
 mod keyed;
+mod mcp;
 mod openapi;
 mod place;
 mod policy;

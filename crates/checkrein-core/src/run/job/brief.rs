@@ -50,6 +50,11 @@ pub fn brief(run: &Run, branch: &OnBranch) -> String {
         let undone = job.undone.iter().map(|todo| format!("- {}", one_line(&todo.content)));
         section(&mut out, "Not done in the phase before", &undone.collect::<Vec<_>>().join("\n"));
     }
+    if let Some(replan) = job.replan.as_ref().filter(|_| kind == PhaseKind::Strategic) {
+        let text =
+            format!("The phase of work before ended early and asks to plan again:\n\n{}", quote(replan));
+        section(&mut out, "Why you plan again", &text);
+    }
     if let Some(feedback) = feedback(run) {
         section(&mut out, "Feedback", feedback.trim_end());
     }
@@ -143,6 +148,7 @@ Write a JSON object to the file that $CHECKREIN_RESULT names. Everything in it m
  \"summary\": \"what you did\",
  \"next_todos\": [\"what the next phase of work has to do\"],
  \"todos_done\": [1, 2],
+ \"replan\": \"why the todos of a tactical phase do not lead there; it ends, and is planned again\",
  \"deliverables\": [\"path\"],
  \"confidence\": 0.8,
  \"milestone\": \"the milestone of the plan you reached\",

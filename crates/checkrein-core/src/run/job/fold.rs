@@ -108,7 +108,10 @@ impl JobState {
             self.undone = self.phase.todos.iter().filter(|todo| !todo.done).cloned().collect();
         }
         let todos = match kind(number) {
-            PhaseKind::Tactical => std::mem::take(&mut self.staged),
+            PhaseKind::Tactical => {
+                self.replan = None;
+                std::mem::take(&mut self.staged)
+            }
             PhaseKind::Strategic => Vec::new(),
         };
         self.phase = JobPhase { number, todos, ..JobState::new().phase };
@@ -152,6 +155,7 @@ impl JobState {
             (Stage::Work, PhaseKind::Strategic) => self.staged.clone_from(&result.next_todos),
             (Stage::Work, PhaseKind::Tactical) => {
                 self.phase.todos = self.phase.todos_after(result);
+                self.replan.clone_from(&result.replan);
             }
             _ => {}
         }

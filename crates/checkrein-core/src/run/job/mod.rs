@@ -5,10 +5,12 @@
 
 mod answer;
 pub mod brief;
+mod brief_json;
 mod comment;
 mod definition;
 mod finish;
 mod fold;
+mod hand_in;
 mod land;
 mod result;
 mod review;
@@ -21,8 +23,10 @@ use super::{Move, Refusal, Run, RunEvent, RunStatus, UnderWay};
 use crate::boundary::PhaseKind;
 use crate::policy::Policy;
 
+pub use brief_json::{BriefComment, BriefJson, BriefPhase, BriefReview};
 pub use comment::{Comment, FileMark, NewComment, Tag};
 pub use definition::{Datasource, Isolation, JobDefinition, Merge, Repository};
+pub use hand_in::{HandIn, HandInRefusal};
 pub use land::{Conflict, Landed};
 pub use result::{AgentOutcome, AgentResult, Reply};
 pub use review::{FileChange, asked};
@@ -44,6 +48,9 @@ pub struct JobState {
     /// What people did to the phase before after its agent had left it; this one's has to be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untold: Option<Untold>,
+    /// Why the last phase of work asked to plan again, until the next one begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replan: Option<String>,
     /// Since a person last approved.
     #[serde(default)]
     pub spent: Spent,
@@ -213,6 +220,7 @@ impl JobState {
             staged: Vec::new(),
             undone: Vec::new(),
             untold: None,
+            replan: None,
             spent: Spent::default(),
             comments: Vec::new(),
             commented: 0,
@@ -236,7 +244,11 @@ impl JobPhase {
 
     /// Its todos as an attempt leaves them.
     pub fn todos_after(&self, result: &AgentResult) -> Vec<Todo> {
-        let done = |todo: &Todo| result.todos_done.as_ref().is_none_or(|done| done.contains(&todo.id));
+        // Whoever asks to plan again has not done what they do not name.
+        let done = |todo: &Todo| match &result.todos_done {
+            Some(done) => done.contains(&todo.id),
+            None => result.replan.is_none(),
+        };
         self.todos.iter().map(|todo| Todo { done: done(todo), ..todo.clone() }).collect()
     }
 

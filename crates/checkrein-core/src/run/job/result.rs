@@ -47,6 +47,9 @@ pub struct AgentResult {
     /// Ids of the todos that are done; none says that all are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub todos_done: Option<Vec<u32>>,
+    /// Why a tactical phase ends before its todos are done, and is to be followed by another plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replan: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deliverables: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +82,8 @@ pub struct AgentResultShape {
     next_todos: Option<Vec<Value>>,
     /// Ids of the todos of this phase that are done; all of them if absent.
     todos_done: Option<Vec<u32>>,
+    /// Why the todos do not lead there, from a tactical phase that ends so that it is planned again.
+    replan: Option<String>,
     deliverables: Option<Vec<String>>,
     /// 0 to 1.
     confidence: Option<f64>,
@@ -140,13 +145,19 @@ impl AgentResult {
             Some(Reply { id: text("id")?, text: text("text").filter(|text| !text.trim().is_empty())? })
         };
         let whole = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
+        let replan = text("replan").filter(|text| !text.is_empty());
+        let summary = text("summary").filter(|text| !text.is_empty());
         let usage = field("usage").cloned().unwrap_or_default();
         let used = |name: &str| usage.get(name);
         let result = AgentResult {
             outcome,
-            summary: text("summary").unwrap_or_default(),
+            // What a person reads first says why there is less than was planned.
+            summary: summary
+                .or_else(|| replan.as_ref().map(|why| format!("asks to plan again: {why}")))
+                .unwrap_or_default(),
             next_todos,
             todos_done: done.map(|ids| ids.iter().filter_map(whole).collect()),
+            replan,
             deliverables,
             confidence: confidence.filter(|number| (0.0..=1.0).contains(number)),
             milestone: text("milestone").filter(|text| !text.is_empty()),

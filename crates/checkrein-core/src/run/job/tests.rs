@@ -394,3 +394,36 @@ fn each_comment_is_given_to_one_round() {
     let given = brief::feedback(&run).unwrap();
     assert!(!given.contains("too long") && given.contains("while you work"), "{given}");
 }
+
+/// Work that asks to plan again ends early; the next plan begins with why, and the one after forgets it.
+#[test]
+fn work_may_ask_to_plan_again() {
+    let (mut run, _) = created(&job("full", None));
+    let go = |run: &mut Run, command| drop(run.apply(command, Timestamp::UNIX_EPOCH).unwrap());
+    let finish = |run: &mut Run, result: Value| {
+        let command = worked(run, &result, &["letter"]);
+        go(run, command);
+        go(run, Command::Land(Landed { main: "m".into(), changed: true, ..Landed::default() }));
+    };
+    let told = |run: &Run| brief::brief(run, &brief::OnBranch::default());
+    go(&mut run, Command::Start);
+    finish(&mut run, json!({"next_todos": ["a", "b"], "replan": "a plan asks for nothing"}));
+    assert!(run.job().unwrap().1.replan.is_none() && !told(&run).contains("plan again:"));
+    // Without a word about its todos none of them is done.
+    finish(&mut run, json!({"replan": "b leads nowhere"}));
+    assert_eq!(run.job().unwrap().1.phase.name(), "phase-3-strategic");
+    let brief = told(&run);
+    assert!(brief.contains("## Why you plan again") && brief.contains("> b leads nowhere"), "{brief}");
+    let json = BriefJson::of(&run, &brief::OnBranch::default()).unwrap();
+    assert_eq!(json.replan.as_deref(), Some("b leads nowhere"));
+    finish(&mut run, json!({"next_todos": ["c"]}));
+    assert!(run.job().unwrap().1.replan.is_none() && !told(&run).contains("plan again:"));
+    let (result, _) = AgentResult::read(&json!({"replan": "why", "todos_done": [1]}));
+    assert_eq!(result.summary, "asks to plan again: why");
+    let phase =
+        JobPhase { todos: TodoList::of_plan("- [ ] a\n- [ ] b"), ..run.job().unwrap().1.phase.clone() };
+    let done = |result: &AgentResult| phase.todos_after(result).iter().filter(|todo| todo.done).count();
+    assert_eq!(done(&result), 1);
+    assert_eq!(done(&AgentResult { todos_done: None, ..result.clone() }), 0);
+    assert_eq!(done(&AgentResult::default()), 2);
+}

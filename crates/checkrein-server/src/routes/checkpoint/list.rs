@@ -12,9 +12,9 @@ use crate::route::Route;
 use crate::wire::checkpoint::Checkpoint;
 use crate::wire::page::{Limit, Page};
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+pub struct Wanted {
     /// Only those in this status
     status: Option<CheckpointStatus>,
     /// Only this worker's
@@ -34,6 +34,14 @@ struct Wanted {
     after: i64,
 }
 
+impl Wanted {
+    /// The filter, the cursor and how many.
+    pub fn parts(self) -> (CheckpointFilter, i64, usize) {
+        let Wanted { status, worker, phase, kind, run, limit, after } = self;
+        (CheckpointFilter { status, worker, phase, kind, run, owner: None }, after, limit.get())
+    }
+}
+
 pub fn route() -> Route {
     Route::get("/v1/checkpoints", list)
         .about("listCheckpoints", "Checkpoints in the order they were made")
@@ -41,8 +49,7 @@ pub fn route() -> Route {
 }
 
 async fn list(call: Call, Query(wanted): Query<Wanted>) -> Result<Reply<Page<Checkpoint>>, Problem> {
-    let Wanted { status, worker, phase, kind, run, limit, after } = wanted;
-    let filter = CheckpointFilter { status, worker, phase, kind, run, owner: None };
-    let page = call.engine().checkpoints(call.by()?, &filter, after, limit.get()).await?;
+    let (filter, after, limit) = wanted.parts();
+    let page = call.engine().checkpoints(call.by()?, &filter, after, limit).await?;
     Ok(Reply::new(Page::of(page, |stored| Checkpoint::from(&stored.checkpoint))))
 }

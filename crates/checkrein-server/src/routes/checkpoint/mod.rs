@@ -8,7 +8,7 @@ pub mod wait;
 pub mod withdraw;
 
 /// A checkpoint's own address.
-fn path(id: &str) -> String {
+pub fn path(id: &str) -> String {
     let encoded: String = form_urlencoded::byte_serialize(id.as_bytes()).collect();
     format!("/v1/checkpoints/{}", encoded.replace('+', "%20"))
 }

@@ -21,7 +21,7 @@ pub fn route() -> Route {
 }
 
 /// The request as it came, since its mistakes are told by place.
-struct Asked(String);
+pub struct Asked(pub String);
 
 impl Body for Asked {
     const EXPECTED: Expected = Expected::Required;
@@ -38,11 +38,11 @@ impl Body for Asked {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Decision {
+pub struct Decision {
     #[serde(flatten)]
-    answer: Answer,
+    pub answer: Answer,
     /// What is odd about the request, but legal
-    warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 async fn decide(call: Call, Asked(request): Asked) -> Result<Reply<Decision>, Problem> {

@@ -16,5 +16,5 @@ pub fn route() -> Route {
 }
 
 async fn explain(call: Call, Query(asked): Query<Asked>) -> Result<Reply<Object>, Problem> {
-    Ok(Reply::new(super::object(&asked.resolve(&call)?)))
+    Ok(Reply::new(super::object(&super::asked_for(&call, &asked)?)))
 }

@@ -5,8 +5,12 @@ pub mod decide;
 pub mod explain;
 pub mod show;
 
+use std::path::PathBuf;
+
 use checkrein_core::config::Subject;
 use checkrein_core::policy::{Resolution, Scope};
+use checkrein_core::principal::Principal;
+use checkrein_engine::Engine;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,7 +18,7 @@ use crate::call::Call;
 use crate::error::{Kind, Problem};
 
 /// Whose policy is asked for: what `show` and `explain` share.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// What the policy is for; workflow unless a worker is named
@@ -28,10 +32,14 @@ pub struct Asked {
 }
 
 impl Asked {
-    fn resolve(&self, call: &Call) -> Result<Resolution, Problem> {
-        let by = call.by()?;
+    pub fn resolve(
+        &self,
+        engine: &Engine,
+        by: &Principal,
+        experts: &[(String, PathBuf)],
+    ) -> Result<Resolution, Problem> {
         let expert = match &self.expert {
-            Some(name) => Some(call.engine().expert(by, &call.app.expert_files(), name)?.expert),
+            Some(name) => Some(engine.expert(by, experts, name)?.expert),
             None => None,
         };
         let (implied, subject) = match (&self.worker, &expert) {
@@ -52,8 +60,13 @@ impl Asked {
             }
             (given, implied) => given.or(implied).unwrap_or(Scope::Workflow),
         };
-        Ok(call.engine().policy(by, scope, subject, self.autonomy.as_deref())?)
+        Ok(engine.policy(by, scope, subject, self.autonomy.as_deref())?)
     }
+}
+
+/// The policy a request is about.
+fn asked_for(call: &Call, asked: &Asked) -> Result<Resolution, Problem> {
+    asked.resolve(call.engine(), call.by()?, &call.app.expert_files())
 }
 
 fn object(value: &impl serde::Serialize) -> crate::wire::Object {

@@ -17,6 +17,6 @@ pub fn route() -> Route {
 }
 
 async fn show(call: Call, Query(asked): Query<Asked>) -> Result<Reply<Object>, Problem> {
-    let resolution = asked.resolve(&call)?;
+    let resolution = super::asked_for(&call, &asked)?;
     Ok(Reply::new(super::object(&Shown::of(&resolution))))
 }

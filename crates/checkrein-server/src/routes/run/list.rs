@@ -12,9 +12,9 @@ use crate::route::Route;
 use crate::wire::page::{Limit, Page};
 use crate::wire::run::{RunItem, StatusWord};
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+pub struct Wanted {
     /// Only those in this status
     status: Option<StatusWord>,
     /// Only of this workflow
@@ -26,13 +26,20 @@ struct Wanted {
     before: Option<i64>,
 }
 
+impl Wanted {
+    /// The filter, the cursor and how many.
+    pub fn parts(self) -> (RunFilter, Option<i64>, usize) {
+        let Wanted { status, workflow, limit, before } = self;
+        (RunFilter { status: status.map(RunStatus::from), workflow, owner: None }, before, limit.get())
+    }
+}
+
 pub fn route() -> Route {
     Route::get("/v1/runs", list).about("listRuns", "All runs, the newest first").to(Act::Read)
 }
 
 async fn list(call: Call, Query(wanted): Query<Wanted>) -> Result<Reply<Page<RunItem>>, Problem> {
-    let Wanted { status, workflow, limit, before } = wanted;
-    let filter = RunFilter { status: status.map(RunStatus::from), workflow, owner: None };
-    let page = call.engine().runs(call.by()?, &filter, before, limit.get()).await?;
+    let (filter, before, limit) = wanted.parts();
+    let page = call.engine().runs(call.by()?, &filter, before, limit).await?;
     Ok(Reply::new(Page::of(page, |stored| RunItem::from(&stored))))
 }

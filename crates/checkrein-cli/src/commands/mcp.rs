@@ -1,0 +1,46 @@
+use std::sync::Arc;
+
+use checkrein_core::config::env;
+use checkrein_core::principal::Role;
+use checkrein_engine::OwnAttempt;
+use checkrein_server::mcp::{Mcp, Place};
+
+use crate::error::CliError;
+use crate::output::Output;
+use crate::session::{StorePlace, inside_attempt, local, runtime};
+use crate::settings;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let attempt = OwnAttempt::of_environment(|name| std::env::var(name).ok());
+    if attempt.is_none() && inside_attempt() && !args.store.is_named() {
+        let wanted = ["CHECKREIN_JOB_ID", env::BRIEF_JSON, env::RESULT].join(", ");
+        return Err(CliError::failed(
+            "this is inside an agent's attempt, and what it was given did not get here",
+        )
+        .hint(format!("have the client hand on {wanted}; in a step, {}", env::RESPONSE)));
+    }
+    // An attempt of a job has all it needs in its files; the directory it runs in is no place for a store.
+    let needs_store = !matches!(attempt, Some(OwnAttempt::Phase(_))) || args.store.is_named();
+    let (engine, by) = if needs_store {
+        let session = args.store.open()?;
+        let by = session.agent()?;
+        (Some(Arc::new(session.into_engine())), by)
+    } else {
+        (None, local(Role::Agent))
+    };
+    let place =
+        Place { engine, attempt, experts: Arc::new(settings::expert_files), by: Some(by), closing: None };
+    let runtime = runtime()?;
+    // INVARIANT: nothing but messages goes to standard output.
+    let served = runtime.block_on(Mcp::new(place).serve(tokio::io::stdin(), tokio::io::stdout()));
+    // A read that nobody answers any more must not keep the process.
+    runtime.shutdown_background();
+    served.map_err(|error| CliError::failed(format!("the client cannot be understood: {error}")))?;
+    Ok(Output::text(""))
+}

@@ -1,0 +1,176 @@
+//! Checkrein as an MCP server, for agents and for the clients people use. It calls the methods the other
+//! faces call; nothing here gives a verdict, and no tool is called like one.
+
+mod asking;
+mod elicit;
+pub(crate) mod http;
+mod page;
+mod tool;
+mod tools;
+
+use std::sync::Arc;
+
+use checkrein_core::principal::{Principal, Role};
+use checkrein_engine::{Engine, OwnAttempt, allowed};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ErrorData, ServerHandler};
+use tokio::sync::watch;
+
+use crate::app::Experts;
+use crate::error::Problem;
+use asking::Asking;
+pub use asking::{Caller, Look};
+pub use page::{authorization, page};
+use tool::{Needs, Told, Tool};
+
+/// Where an MCP server stands.
+#[derive(Clone)]
+pub struct Place {
+    /// None where the store is out of reach, as in a sandbox.
+    pub engine: Option<Arc<Engine>>,
+    /// The attempt this very process is part of.
+    pub attempt: Option<OwnAttempt>,
+    /// Finds the experts that have a file.
+    pub experts: Experts,
+    /// Whoever acts, unless each request says so itself.
+    pub by: Option<Principal>,
+    /// Becomes true when the server ends.
+    pub closing: Option<watch::Receiver<bool>>,
+}
+
+impl Place {
+    /// Ready when the server ends; whoever waits should not.
+    async fn closing(&self) {
+        let Some(mut closing) = self.closing.clone() else { return std::future::pending().await };
+        if closing.wait_for(|closing| *closing).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Cheap to clone; all clones are the same.
+#[derive(Clone)]
+pub struct Mcp {
+    place: Arc<Place>,
+    tools: Arc<Vec<Tool>>,
+}
+
+impl Mcp {
+    pub fn new(place: Place) -> Mcp {
+        Mcp { place: Arc::new(place), tools: Arc::new(tools::all()) }
+    }
+
+    /// Answers on a pair of streams until the other side closes them.
+    pub async fn serve<R, W>(self, input: R, output: W) -> Result<(), String>
+    where
+        R: tokio::io::AsyncRead + Send + Unpin + 'static,
+        W: tokio::io::AsyncWrite + Send + Unpin + 'static,
+    {
+        use rmcp::service::ServerInitializeError;
+        let running = match rmcp::serve_server(self, (input, output)).await {
+            Ok(running) => running,
+            // A client that goes before it has said anything is nobody's error.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        };
+        running.waiting().await.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// What a role finds here; whatever it may not use is not there for it.
+    fn tools_of(&self, role: Role) -> impl Iterator<Item = &Tool> {
+        self.tools.iter().filter(move |tool| allowed(role, tool.act) && self.has(tool.needs))
+    }
+
+    fn has(&self, needs: Needs) -> bool {
+        let store = self.place.engine.is_some();
+        match needs {
+            Needs::Store => store,
+            Needs::Phase => store || matches!(self.place.attempt, Some(OwnAttempt::Phase(_))),
+            Needs::Attempt => store || self.place.attempt.is_some(),
+        }
+    }
+
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+        let of_request = context.extensions.get::<axum::http::request::Parts>();
+        let caller = of_request.and_then(|parts| parts.extensions.get::<Caller>().cloned());
+        let own = || self.place.by.clone().map(|by| Caller { by, look: Look::Command });
+        caller.or_else(own).ok_or_else(|| ErrorData::invalid_request("it takes a token", None))
+    }
+}
+
+const INSTRUCTIONS: &str = "\
+Checkrein holds work for a person at the right moments. Ask with request_checkpoint before you do what needs an \
+approval; while it is pending, wait with check_checkpoint and do not go on. Verdicts are given by people elsewhere: \
+tell them the id and where to look. Inside a job, todo_list and get_review say what is to be done, and todo_complete, \
+next_phase_todos, reply_comment, report_response, request_replan and job_complete hand in what you did.";
+
+impl ServerHandler for Mcp {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let implementation = Implementation::new("checkrein", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let caller = self.caller(&context)?;
+        Ok(ListToolsResult::with_all_items(self.tools_of(caller.by.role).map(Tool::described).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let caller = self.caller(&context)?;
+        let Some(tool) = self.tools_of(caller.by.role).find(|tool| tool.name == request.name) else {
+            return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
+        };
+        let arguments = serde_json::to_vec(&request.arguments.clone().unwrap_or_default());
+        let arguments = arguments.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        let asking = Asking { place: Arc::clone(&self.place), caller, context, request };
+        Ok(match (tool.handler)(asking, arguments.into()).await {
+            Ok(Told::Input(input)) => CallToolResponse::InputRequired(*input),
+            Ok(Told::Json(value)) => CallToolResult::structured(self.masked(value)).into(),
+            Ok(Told::Text(text)) => {
+                CallToolResult::success(vec![ContentBlock::text(self.clean(&text))]).into()
+            }
+            Err(problem) => self.failed(&problem).into(),
+        })
+    }
+}
+
+impl Mcp {
+    /// What went wrong, and what to do next, where the model reads it.
+    fn failed(&self, problem: &Problem) -> CallToolResult {
+        let mut text = problem.detail.clone();
+        if let Some(hint) = &problem.hint {
+            text.push_str(&format!("\nhint: {hint}"));
+        }
+        for fault in problem.errors.iter().filter_map(|fault| fault.hint.as_ref()) {
+            text.push_str(&format!("\nhint: {fault}"));
+        }
+        CallToolResult::error(vec![ContentBlock::text(self.clean(&text))])
+    }
+
+    /// A text without what is secret here.
+    fn clean(&self, text: &str) -> String {
+        match &self.place.engine {
+            Some(engine) => String::from_utf8_lossy(&engine.redacted(text.as_bytes())).into_owned(),
+            None => text.to_owned(),
+        }
+    }
+
+    fn masked(&self, value: serde_json::Value) -> serde_json::Value {
+        let written = value.to_string();
+        let clean = self.clean(&written);
+        if clean == written { value } else { serde_json::from_str(&clean).unwrap_or(clean.into()) }
+    }
+}

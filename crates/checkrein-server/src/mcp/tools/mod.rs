@@ -1,0 +1,85 @@
+//! The one list of tools, one file each. None of them decides a checkpoint, and none is called like a verdict.
+
+mod check_checkpoint;
+mod decide_policy;
+mod explain_policy;
+mod get_comments;
+mod get_review;
+mod inbox;
+mod job_complete;
+mod list_checkpoints;
+mod list_runs;
+mod next_phase_todos;
+mod reply_comment;
+mod report_response;
+mod request_checkpoint;
+mod request_replan;
+mod show_checkpoint;
+mod show_report;
+mod show_run;
+mod todo_complete;
+mod todo_list;
+
+use checkrein_engine::EngineError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::tool::Tool;
+use crate::error::{Kind, Problem};
+
+pub fn all() -> Vec<Tool> {
+    vec![
+        request_checkpoint::tool(),
+        check_checkpoint::tool(),
+        todo_list::tool(),
+        todo_complete::tool(),
+        next_phase_todos::tool(),
+        request_replan::tool(),
+        job_complete::tool(),
+        report_response::tool(),
+        get_review::tool(),
+        get_comments::tool(),
+        reply_comment::tool(),
+        inbox::tool(),
+        list_checkpoints::tool(),
+        show_checkpoint::tool(),
+        list_runs::tool(),
+        show_run::tool(),
+        show_report::tool(),
+        explain_policy::tool(),
+        decide_policy::tool(),
+    ]
+}
+
+/// Which job is meant.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OfJob {
+    /// The job; inside its attempt it is known
+    job: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ById {
+    /// Its id
+    id: String,
+}
+
+/// What an attempt has handed in by now.
+#[derive(Debug, Serialize)]
+struct HandedIn {
+    result: Value,
+    /// What to do now
+    next: String,
+}
+
+/// What to do about something that is not there.
+fn not_found(error: EngineError, hint: &str) -> Problem {
+    let problem = Problem::from(error);
+    match problem.kind {
+        Kind::NotFound => problem.hint(hint),
+        _ => problem,
+    }
+}
