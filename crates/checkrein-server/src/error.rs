@@ -201,7 +201,9 @@ impl From<EngineError> for Problem {
             EngineError::NoCheckpoint(_)
             | EngineError::NoRun(_)
             | EngineError::NoExpert(_)
-            | EngineError::NoToken(_) => Kind::NotFound,
+            | EngineError::NoToken(_)
+            | EngineError::NoWebhook(_)
+            | EngineError::NoDelivery(_) => Kind::NotFound,
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
             EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
@@ -227,6 +229,7 @@ impl From<EngineError> for Problem {
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)
+            | EngineError::BadWebhook(_)
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(
                 ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. } | ForgeError::BadName { .. },

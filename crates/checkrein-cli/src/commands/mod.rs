@@ -28,6 +28,7 @@ mod show;
 mod store;
 mod token;
 mod verdict;
+mod webhook;
 mod worker;
 
 use std::process::ExitCode;
@@ -115,6 +116,9 @@ enum Command {
     /// Tokens by which programs prove who they act for
     #[command(subcommand)]
     Token(token::Command),
+    /// Webhooks, Slack and mail that are told what happens
+    #[command(subcommand)]
+    Webhook(webhook::Command),
     /// Back up, check, move and clean the store
     #[command(subcommand)]
     Store(store::Command),
@@ -163,6 +167,7 @@ impl Cli {
             Command::RequestChanges(args) => request_changes::run(&args),
             Command::Checkpoint(command) => command.run(),
             Command::Token(command) => command.run(),
+            Command::Webhook(command) => command.run(),
             Command::Store(command) => command.run(),
             Command::Doctor(args) => doctor::run(&args),
             Command::Policy(command) => command.run(),

@@ -28,6 +28,9 @@ pub const STORE: &str = "CHECKREIN_STORE";
 /// A token that says who acts.
 pub const TOKEN: &str = "CHECKREIN_TOKEN";
 
+/// Where people find the server in a browser.
+pub const PUBLIC_URL: &str = "CHECKREIN_PUBLIC_URL";
+
 /// Shows long text on a terminal, instead of `PAGER`.
 pub const PAGER: &str = "CHECKREIN_PAGER";
 
@@ -41,6 +44,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     (CONFIG, "the user's checkrein.yaml"),
     (STORE, "the store: a file or a directory"),
     (TOKEN, "a token that says who acts, made by `checkrein token create`"),
+    (PUBLIC_URL, "where people find the server in a browser; links in notifications begin with it"),
     (PAGER, "the program that shows long reports on a terminal, instead of PAGER"),
     (FLAME_AUTONOMY_LEVEL, "frames: manual, suggest or auto"),
     (FLAME_PUSH_THRESHOLD, "frames: confidence from which a push is recommended, 0 to 100"),
