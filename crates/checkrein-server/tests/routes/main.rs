@@ -26,3 +26,4 @@ mod session;
 mod system;
 mod token;
 mod verdict;
+mod webhook;
