@@ -149,6 +149,7 @@ impl From<EngineError> for CliError {
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)
             | EngineError::BadWebhook(_)
+            | EngineError::PrivateWebhook(_)
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. })
             | EngineError::BadId(_)
@@ -178,6 +179,7 @@ impl From<EngineError> for CliError {
             {
                 Some("`checkrein rerun RUN` does the same work again")
             }
+            EngineError::PrivateWebhook(_) => Some("say `--allow-private` if it is meant to be there"),
             EngineError::NoWebhook(_) => Some("`checkrein webhook list` shows all there are"),
             EngineError::OtherContent(_) => {
                 Some("an id stands for one content; take another id for this one")

@@ -72,6 +72,9 @@ pub enum EngineError {
     /// Its address is secret, so only the reason is told.
     #[error("the webhook cannot be used: {0}")]
     BadWebhook(String),
+    /// The same, and it would do if private addresses were allowed.
+    #[error("the webhook cannot be used: {0}")]
+    PrivateWebhook(String),
     #[error("checkpoint `{0}` was submitted before with other content")]
     OtherContent(CheckpointId),
     #[error(transparent)]

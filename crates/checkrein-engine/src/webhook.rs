@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use uuid::Uuid;
 
 use crate::authority::{Act, require};
-use crate::notification::kind_of;
+use crate::notification::{check, kind_of};
 use crate::{Engine, EngineError};
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,14 @@ impl Engine {
             return Err(EngineError::Invisible("name"));
         }
         let kind = new.kind.unwrap_or_else(|| kind_of(new.url.reveal()));
-        crate::notification::check(kind, &new.url, new.allow_private).map_err(EngineError::BadWebhook)?;
+        if let Err(why) = check(kind, &new.url, new.allow_private) {
+            let would_do = !new.allow_private && check(kind, &new.url, true).is_ok();
+            return Err(if would_do {
+                EngineError::PrivateWebhook(why)
+            } else {
+                EngineError::BadWebhook(why)
+            });
+        }
         if self.store.webhooks().await?.len() >= WEBHOOKS_MAX {
             return Err(EngineError::BadWebhook(format!("there are {WEBHOOKS_MAX} already")));
         }

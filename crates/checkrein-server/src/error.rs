@@ -230,6 +230,7 @@ impl From<EngineError> for Problem {
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)
             | EngineError::BadWebhook(_)
+            | EngineError::PrivateWebhook(_)
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(
                 ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. } | ForgeError::BadName { .. },
@@ -261,6 +262,8 @@ impl From<EngineError> for Problem {
                 let problem = Problem::new(kind, error.to_string());
                 Problem { hint: hint.map(str::to_owned), ..problem }
             }
+            EngineError::PrivateWebhook(_) => Problem::new(kind, error.to_string())
+                .hint("send `\"allow_private\": true` if it is meant to be there"),
             EngineError::Unnamed(_) => Problem::new(kind, error.to_string())
                 .hint("send the `digest` of the checkpoint you looked at"),
             other => Problem::new(kind, other.to_string()),

@@ -29,3 +29,4 @@ mod supervisor;
 mod terminal;
 mod token;
 mod verdict;
+mod webhook;

@@ -58,8 +58,7 @@ pub(super) fn parse(kind: WebhookKind, text: &str, allow_private: bool) -> Resul
         (_, "http") if allow_private => Target::Http { url: http(url)?, reach: Reach::Near },
         (_, "http") => {
             return Err(
-                "without encryption only private networks and this machine are allowed, if you say so"
-                    .to_owned(),
+                "it takes `https://`, unless it is in a private network or on this machine".to_owned()
             );
         }
         _ => return Err("it takes `https://`".to_owned()),
