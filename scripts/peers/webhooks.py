@@ -13,6 +13,7 @@ import http.server
 import json
 import os
 import queue
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -72,12 +73,54 @@ def main():
         check_signature(headers, body, secrets)
         check_event(headers, body, deliverable)
         check_letter(letters.get(timeout=10))
+
+        # Encrypted, and only where the certificate is known.
+        certificate = make_certificate(directory)
+        encrypted = start_encrypted(certificate)
+        added = checkrein("webhook", "add", f"https://localhost:{encrypted}/", "--allow-private", "--json")
+        unknown = checkrein("webhook", "test", added["id"], "--json", code=1)
+        assert "certificate" in unknown["answer"], unknown
+        environment["SSL_CERT_FILE"] = certificate[0]
+        checkrein("webhook", "test", added["id"])
+        check_signature(*received.get(timeout=10), [added["secret"]])
+
+        mail = f"smtps://localhost:{start_mail_server(certificate)}/?from=rein@example.com&to=ann@example.com"
+        added = checkrein("webhook", "add", mail, "--allow-private", "--json")
+        checkrein("webhook", "test", added["id"])
+        assert letters.get(timeout=10).rcpt_tos == ["ann@example.com"]
+        del environment["SSL_CERT_FILE"]
+        checkrein("webhook", "test", added["id"], code=1)
+        assert letters.empty(), "a letter went where nobody is known"
     print("a signed event and a letter arrived, and are what others take")
 
 
-def start_mail_server():
+def make_certificate(directory):
+    """A certificate of this machine that nobody knows, and its key."""
+    certificate, key = os.path.join(directory, "certificate.pem"), os.path.join(directory, "key.pem")
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    extensions = ["-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=critical,CA:FALSE"]
+    files = ["-keyout", key, "-out", certificate]
+    subprocess.run([*command.split(), *extensions, *files], check=True, capture_output=True)
+    return certificate, key
+
+
+def tls(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    return context
+
+
+def start_encrypted(certificate):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    server.socket = tls(certificate).wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
+
+
+def start_mail_server(certificate=None):
     loop = asyncio.new_event_loop()
-    opening = loop.create_server(lambda: SMTP(Letterbox(), loop=loop), "127.0.0.1", 0)
+    context = tls(certificate) if certificate else None
+    opening = loop.create_server(lambda: SMTP(Letterbox(), loop=loop), "127.0.0.1", 0, ssl=context)
     server = loop.run_until_complete(opening)
     threading.Thread(target=loop.run_forever, daemon=True).start()
     return server.sockets[0].getsockname()[1]
@@ -87,7 +130,7 @@ def check_signature(headers, body, secrets):
     for secret in secrets:
         Webhook(secret).verify(body, headers)
     forged = [
-        (body.replace(b"writer", b"forger"), headers, secrets[0]),
+        (body + b" ", headers, secrets[0]),
         (body, {**headers, "webhook-id": "msg_other"}, secrets[0]),
         (body, {**headers, "webhook-timestamp": "1600000000"}, secrets[0]),
         (body, headers, "whsec_" + "A" * 43 + "="),

@@ -59,6 +59,8 @@ const LEASE: SignedDuration = SignedDuration::from_secs(60);
 const AT_ONCE_MAX: usize = 4;
 /// How long attempts under way are waited for in the end.
 const FINISH_MAX: Duration = Duration::from_secs(10);
+/// Who commits a thousand times a second is not looked after a thousand times.
+const LOOK_MIN: Duration = Duration::from_millis(20);
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 const PRUNE_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// How long it can be seen what became of a delivery.
@@ -134,7 +136,7 @@ impl Engine {
                         *count = count.saturating_sub(1);
                     }
                 }
-                _ = changes.changed() => {}
+                _ = changes.changed() => tokio::time::sleep(LOOK_MIN).await,
                 () = tokio::time::sleep(wait) => {}
                 _ = stopped.wait_for(|stop| *stop) => return Ok(()),
             }

@@ -152,6 +152,20 @@ async fn what_somebody_claimed_and_did_not_finish_is_sent_again_under_the_same_i
     assert_eq!((got.len(), got[0].id(), &got[0].body), (2, got[1].id(), &got[1].body));
 }
 
+/// What a receiver says besides its status is not waited for.
+#[tokio::test]
+async fn an_endless_answer_is_not_read_to_its_end() {
+    let place = Place::new();
+    let receiver = Receiver::start(|_, _| {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n";
+        Some(format!("{head}{}", "x".repeat(64 << 10)))
+    });
+    let webhook = place.add(&receiver.url(), &[]).await;
+    place.ask("c1", "x").await;
+    place.deliver().await;
+    assert_eq!(place.state(&webhook).await, (Delivered, 1, "answered 200".to_owned()));
+}
+
 #[tokio::test]
 async fn nobody_there_is_a_failure_that_does_not_name_the_address() {
     let place = Place::new();
