@@ -130,15 +130,19 @@ impl Engine {
                 return Ok(());
             }
             let wait = self.until_due(!round.under_way.is_empty()).await?;
-            tokio::select! {
+            let changed = tokio::select! {
                 Some(webhook) = round.under_way.next(), if !round.under_way.is_empty() => {
                     if let Some(count) = round.counts.get_mut(&webhook) {
                         *count = count.saturating_sub(1);
                     }
+                    false
                 }
-                _ = changes.changed() => tokio::time::sleep(LOOK_MIN).await,
-                () = tokio::time::sleep(wait) => {}
+                changed = changes.changed() => changed.is_ok(),
+                () = tokio::time::sleep(wait) => false,
                 _ = stopped.wait_for(|stop| *stop) => return Ok(()),
+            };
+            if changed {
+                tokio::time::sleep(LOOK_MIN).await;
             }
         }
     }

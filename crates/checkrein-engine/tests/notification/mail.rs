@@ -38,10 +38,10 @@ impl MailServer {
 }
 
 fn talk(mut stream: &TcpStream, said: &Mutex<Vec<String>>, refuse: bool) -> std::io::Result<()> {
-    let mut lines = BufReader::new(stream).lines();
+    let lines = BufReader::new(stream).lines();
     stream.write_all(b"220 here\r\n")?;
     let mut in_letter = false;
-    while let Some(line) = lines.next() {
+    for line in lines {
         let line = line?;
         said.lock().unwrap().push(line.clone());
         let answer = match line.split([' ', ':']).next().unwrap_or_default() {

@@ -15,7 +15,7 @@ mod secret;
 mod slack;
 mod told;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use checkrein_core::checkpoint::Verdict;
 use checkrein_core::config::Settings;
@@ -26,34 +26,28 @@ use checkrein_engine::{Engine, NewCheckpoint, NewWebhook, Shift, VerdictRequest,
 use checkrein_store::{DeliveryRow, Store};
 use tempfile::TempDir;
 
-pub struct Place {
-    pub engine: Engine,
+struct Place {
+    engine: Engine,
     directory: TempDir,
 }
 
 impl Place {
-    pub fn new() -> Place {
+    fn new() -> Place {
         let directory = TempDir::new().unwrap();
-        let engine = Place::engine(&directory.path().join("store.db"), Vec::new());
+        let engine = engine(&directory.path().join("store.db"));
         Place { engine, directory }
     }
 
     /// Another engine on the same store, as another process would have.
-    pub fn other(&self) -> Engine {
-        Place::engine(&self.path(), Vec::new())
+    fn other(&self) -> Engine {
+        engine(&self.path())
     }
 
-    pub fn engine(path: &std::path::Path, environment: Vec<(String, String)>) -> Engine {
-        let settings = Settings::new(None, None, None, environment).unwrap();
-        let engine = Engine::new(Store::open(path).unwrap(), settings);
-        engine.with_public_url(Some("https://rein.example".to_owned()))
-    }
-
-    pub fn path(&self) -> PathBuf {
+    fn path(&self) -> PathBuf {
         self.directory.path().join("store.db")
     }
 
-    pub async fn add(&self, url: &str, types: &[NotificationType]) -> WebhookWithSecret {
+    async fn add(&self, url: &str, types: &[NotificationType]) -> WebhookWithSecret {
         let new = NewWebhook {
             name: String::new(),
             kind: None,
@@ -64,7 +58,7 @@ impl Place {
         self.engine.create_webhook(&ann(), new).await.unwrap()
     }
 
-    pub async fn ask(&self, id: &str, text: &str) {
+    async fn ask(&self, id: &str, text: &str) {
         let new = NewCheckpoint {
             id: Some(id.to_owned()),
             worker: "writer".to_owned(),
@@ -75,48 +69,54 @@ impl Place {
         self.engine.create_checkpoint(&ann(), new).await.unwrap();
     }
 
-    pub async fn approve(&self, id: &str) {
+    async fn approve(&self, id: &str) {
         let request = VerdictRequest::new(Verdict::Approve, Some("as agreed".to_owned()));
         self.engine.give_verdict(&ann(), id, &request).await.unwrap();
     }
 
     /// Sends everything that is due.
-    pub async fn deliver(&self) {
+    async fn deliver(&self) {
         deliver(&self.engine).await;
     }
 
     /// As if all the time had passed that anything waits for.
-    pub fn time_passes(&self) {
+    fn time_passes(&self) {
         self.execute("UPDATE deliveries SET next_ms = 0 WHERE status = 'waiting'");
     }
 
-    pub fn execute(&self, sql: &str) {
+    fn execute(&self, sql: &str) {
         rusqlite::Connection::open(self.path()).unwrap().execute(sql, []).unwrap();
     }
 
-    pub async fn deliveries(&self, webhook: &WebhookWithSecret) -> Vec<DeliveryRow> {
+    async fn deliveries(&self, webhook: &WebhookWithSecret) -> Vec<DeliveryRow> {
         let id = &webhook.view.webhook.id;
         self.engine.deliveries(&ann(), id, None, None, 100).await.unwrap().items
     }
 
-    pub async fn only(&self, webhook: &WebhookWithSecret) -> DeliveryRow {
+    async fn only(&self, webhook: &WebhookWithSecret) -> DeliveryRow {
         let mut rows = self.deliveries(webhook).await;
         assert_eq!(rows.len(), 1, "{rows:?}");
         rows.remove(0)
     }
 
     /// Status, number of attempts and answer of the one delivery.
-    pub async fn state(&self, webhook: &WebhookWithSecret) -> (DeliveryStatus, u32, String) {
+    async fn state(&self, webhook: &WebhookWithSecret) -> (DeliveryStatus, u32, String) {
         let row = self.only(webhook).await;
         (row.status, row.attempts, row.answer.unwrap_or_default())
     }
 }
 
-pub async fn deliver(engine: &Engine) {
+fn engine(path: &Path) -> Engine {
+    let settings = Settings::new(None, None, None, Vec::new()).unwrap();
+    let engine = Engine::new(Store::open(path).unwrap(), settings);
+    engine.with_public_url(Some("https://rein.example".to_owned()))
+}
+
+async fn deliver(engine: &Engine) {
     let (_end, stop) = tokio::sync::watch::channel(false);
     engine.deliver(Shift::Once, &stop, &|text| panic!("{text}")).await;
 }
 
-pub fn ann() -> Principal {
+fn ann() -> Principal {
     Principal::new("ann", PrincipalKind::Person, Role::Admin)
 }

@@ -40,7 +40,7 @@ impl Receiver {
             for stream in listener.incoming() {
                 let (got, answer) = (Arc::clone(&own), Arc::clone(&answer));
                 std::thread::spawn(
-                    move || while serve(&stream.as_ref().unwrap(), &got, &*answer).is_some() {},
+                    move || while serve(stream.as_ref().unwrap(), &got, &*answer).is_some() {},
                 );
             }
         });
