@@ -59,6 +59,10 @@ impl Engine {
         if new.name.chars().any(is_invisible) {
             return Err(EngineError::Invisible("name"));
         }
+        if new.name.chars().count() > NAME_CHARS_MAX {
+            let why = format!("its name is longer than {NAME_CHARS_MAX} characters");
+            return Err(EngineError::BadWebhook(why));
+        }
         let kind = new.kind.unwrap_or_else(|| kind_of(new.url.reveal()));
         if let Err(why) = check(kind, &new.url, new.allow_private) {
             let would_do = !new.allow_private && check(kind, &new.url, true).is_ok();
@@ -78,7 +82,7 @@ impl Engine {
         let secret = (kind == WebhookKind::Webhook).then(secret);
         let row = WebhookRow {
             id: Uuid::new_v4().simple().to_string().chars().take(12).collect(),
-            name: new.name.chars().take(NAME_CHARS_MAX).collect(),
+            name: new.name,
             kind,
             url: new.url,
             types: NotificationType::ALL.into_iter().filter(|kind| types.contains(kind)).collect(),

@@ -80,11 +80,11 @@ enum Command {
     Log(log::Args),
     /// What a run found, and what can be done about it
     Report(report::Args),
-    /// Go on with runs as soon as they are answered
+    /// Go on with runs as soon as they are answered, and tell webhooks what happens
     Worker(worker::Args),
     /// The same over HTTP, for programs and a team, with a worker
     ///
-    /// Listens on this machine alone unless told otherwise. Every request needs a token, made by `checkrein token create`. Ends on an interrupt: requests are answered, runs under way are paused.
+    /// Listens on this machine alone unless told otherwise. Every request needs a token, made by `checkrein token create`. Ends on an interrupt: requests are answered, runs under way are paused. Tells webhooks what happens.
     Serve(serve::Args),
     /// Everything that waits for a person, oldest first
     Inbox(inbox::Args),

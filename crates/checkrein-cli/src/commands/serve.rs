@@ -50,11 +50,15 @@ pub struct PublicUrl {
 
 impl PublicUrl {
     pub fn get(&self) -> Option<String> {
-        self.public_url.clone()
+        self.public_url.clone().filter(|url| !url.is_empty())
     }
 }
 
 fn public_url(text: &str) -> Result<String, String> {
+    // A variable that is set to nothing is not set.
+    if text.trim().is_empty() {
+        return Ok(String::new());
+    }
     checkrein_engine::public_url(text)
         .ok_or_else(|| "expected an address such as https://checkrein.example.com".to_owned())
 }

@@ -106,6 +106,29 @@ fn a_webhook_is_added_told_and_removed() {
     assert_eq!(place.run(&["webhook", "show", id(&webhook)]).code, 6);
 }
 
+#[test]
+fn how_runs_end_is_told_to_whoever_asked() {
+    let flow = |command: &str| {
+        format!("id: ship\nphases: {{ build: {{ steps: [ {{ id: a, run: {command} }} ] }} }}\n")
+    };
+    let place = place().file("good.yaml", &flow("'true'")).file("bad.yaml", &flow("'false'"));
+    let (url, got) = receiver(&["200 OK"]);
+    let types = ["--on", "run.completed", "--on", "run.stopped", "--on", "run.failed"];
+    let added = place.run(&[&["webhook", "add", &url, "--allow-private"], &types[..]].concat());
+    assert_eq!(added.code, 0, "{}", added.seen());
+    for (file, kind, title) in
+        [("good.yaml", "run.completed", "ship is completed"), ("bad.yaml", "run.stopped", "ship was stopped")]
+    {
+        place.run(&["run", file]);
+        assert_eq!(place.run(&["worker", "--once"]).code, 0);
+        let told: Value = serde_json::from_str(&got.recv().unwrap().1).unwrap();
+        assert_eq!((&told["type"], &told["data"]["title"]), (&json!(kind), &json!(title)), "{told}");
+        let run = told["data"]["run"]["id"].as_str().unwrap();
+        assert_eq!(told["data"]["command"], format!("checkrein show {run}"));
+        assert_eq!(place.run(&["show", run]).code, 0);
+    }
+}
+
 /// What is sent before the sender dies is sent again as the same.
 #[test]
 fn a_killed_worker_repeats_what_it_sent_under_the_same_id() {
@@ -241,6 +264,8 @@ fn mistakes_are_named() {
     let inside =
         place.run_env(&[("CHECKREIN_BRIEF", "brief.md")], &["webhook", "add", "https://example.com/"]);
     assert!(inside.code == 1 && inside.stderr.contains("that takes the role admin"), "{}", inside.seen());
+    let unset = place.run_env(&[("CHECKREIN_PUBLIC_URL", "")], &["worker", "--once"]);
+    assert_eq!(unset.code, 0, "{}", unset.seen());
     let served = place.run(&["serve", "--public-url", "ftp://x"]);
     assert!(served.code == 2 && served.stderr.contains("https://checkrein.example.com"), "{}", served.seen());
 }

@@ -23,7 +23,12 @@ impl Engine {
         delivery: &DeliveryRow,
         lease: String,
     ) -> Result<(), EngineError> {
-        let outcome = self.send(webhook, delivery).await;
+        // An attempt counts when it begins, so what brings its sender down is not sent for ever.
+        let outcome = if delivery.attempts > ATTEMPTS_MAX {
+            Outcome::failed("whoever sent it died each time".to_owned())
+        } else {
+            self.send(webhook, delivery).await
+        };
         let done = self.judge(delivery, lease, outcome, self.now());
         self.store.record_delivery(done).await?;
         Ok(())

@@ -7,10 +7,14 @@ use checkrein_core::deliverable::{Content, Digest};
 use checkrein_core::event::Event;
 use checkrein_core::notification::{Envelope, NotificationType, tell};
 use checkrein_store::{NewDelivery, Position, StoredEvent, WebhookRow};
+use jiff::SignedDuration;
 
 use crate::{Engine, EngineError};
 
 const READ_AT_ONCE: usize = 500;
+/// So long before a webhook was added things are history. Positions say exactly what came after it, but
+/// an import brings old events to new positions; clocks do not differ by so much.
+const HISTORY: SignedDuration = SignedDuration::from_hours(24);
 
 impl Engine {
     /// Brings every webhook up to date with the log. `read` says how far it was read before, where
@@ -64,6 +68,10 @@ impl Engine {
         event: &StoredEvent,
     ) -> Result<Option<NewDelivery>, EngineError> {
         if NotificationType::of(&event.event).is_none_or(|kind| !webhook.types.contains(&kind)) {
+            return Ok(None);
+        }
+        // What was imported happened long ago, however new it is here.
+        if webhook.created_at.duration_since(event.at) > HISTORY {
             return Ok(None);
         }
         let (mut checkpoint, mut content, mut workflow) = (None, None, None);

@@ -152,6 +152,22 @@ async fn what_somebody_claimed_and_did_not_finish_is_sent_again_under_the_same_i
     assert_eq!((got.len(), got[0].id(), &got[0].body), (2, got[1].id(), &got[1].body));
 }
 
+#[tokio::test]
+async fn what_brings_its_sender_down_is_not_sent_for_ever() {
+    let (place, receiver) = (Place::new(), Receiver::answering("200 OK"));
+    let webhook = place.add(&receiver.url(), &[]).await;
+    place.ask("c1", "x").await;
+    let new = place.engine.test_webhook(&ann(), &webhook.view.webhook.id).await.unwrap();
+    place.execute(&format!(
+        "UPDATE deliveries SET status = 'waiting', attempts = {ATTEMPTS_MAX}, next_ms = 0 WHERE id = '{}'",
+        new.id
+    ));
+    place.deliver().await;
+    let row = place.engine.store().delivery(&new.id).await.unwrap().unwrap();
+    assert_eq!((row.status, row.answer.as_deref()), (Dead, Some("whoever sent it died each time")));
+    assert_eq!(receiver.got().len(), 2, "the test, and c1");
+}
+
 /// What a receiver says besides its status is not waited for.
 #[tokio::test]
 async fn an_endless_answer_is_not_read_to_its_end() {

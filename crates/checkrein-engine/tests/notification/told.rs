@@ -60,6 +60,18 @@ async fn each_is_told_of_what_it_asked_for_and_of_nothing_before() {
     assert_eq!(receiver.got().len(), 3, "each once");
 }
 
+/// An import brings old events to new positions.
+#[tokio::test]
+async fn what_happened_long_before_is_history() {
+    let (place, receiver) = (Place::new(), Receiver::answering("200 OK"));
+    let webhook = place.add(&receiver.url(), &[]).await;
+    place.ask("old", "x").await;
+    place.execute("UPDATE events SET at_ms = at_ms - 48 * 3600 * 1000");
+    place.ask("new", "x").await;
+    place.deliver().await;
+    assert_eq!(place.only(&webhook).await.subject, "new");
+}
+
 /// Several processes deliver; each event is told once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_who_deliver_tell_each_event_once() {

@@ -21,8 +21,8 @@ pub struct Args {
     #[arg(long = "on", value_name = "TYPE", value_parser = notification)]
     on: Vec<NotificationType>,
     /// What you call it
-    #[arg(long, default_value = "")]
-    name: String,
+    #[arg(long)]
+    name: Option<String>,
     /// It may be in a private network or on this machine, and be spoken to without encryption there
     #[arg(long)]
     allow_private: bool,
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open()?;
     let who = session.manager()?;
     let new = NewWebhook {
-        name: args.name.clone(),
+        name: args.name.clone().unwrap_or_default(),
         kind: args.kind,
         url: WebhookUrl::new(url),
         types: args.on.clone(),
