@@ -148,6 +148,8 @@ impl From<EngineError> for CliError {
             | EngineError::Unnamed(_)
             | EngineError::RunRefused(_)
             | EngineError::NoToken(_)
+            | EngineError::NoWebhook(_)
+            | EngineError::NoDelivery(_)
             | EngineError::NoExpert(_)
             | EngineError::OtherContent(_)
             | EngineError::NothingToReview(_)
@@ -165,6 +167,8 @@ impl From<EngineError> for CliError {
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)
+            | EngineError::BadWebhook(_)
+            | EngineError::PrivateWebhook(_)
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. })
             | EngineError::BadId(_)
@@ -194,6 +198,8 @@ impl From<EngineError> for CliError {
             {
                 Some("`checkrein rerun RUN` does the same work again")
             }
+            EngineError::PrivateWebhook(_) => Some("say `--allow-private` if it is meant to be there"),
+            EngineError::NoWebhook(_) => Some("`checkrein webhook list` shows all there are"),
             EngineError::OtherContent(_) => {
                 Some("an id stands for one content; take another id for this one")
             }

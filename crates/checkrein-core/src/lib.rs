@@ -20,6 +20,8 @@ pub mod deliverable;
 pub mod event;
 pub mod principal;
 
+pub mod notification;
+
 pub mod frame;
 pub mod heuristic;
 

@@ -15,6 +15,7 @@ pub enum Act {
     GiveVerdict,
     Withdraw,
     ManageTokens,
+    ManageWebhooks,
     Clear,
     ManageStore,
 }
@@ -31,6 +32,7 @@ impl Act {
             Act::GiveVerdict => "give a verdict",
             Act::Withdraw => "withdraw a checkpoint",
             Act::ManageTokens => "make and revoke tokens",
+            Act::ManageWebhooks => "name, test and remove webhooks",
             Act::Clear => "remove all checkpoints",
             Act::ManageStore => "back up, restore, import into, sweep or vacuum the store",
         }
@@ -49,6 +51,7 @@ pub static MATRIX: &[(Act, Role)] = &[
     (Act::GiveVerdict, Role::Reviewer),
     (Act::Withdraw, Role::Reviewer),
     (Act::ManageTokens, Role::Admin),
+    (Act::ManageWebhooks, Role::Admin),
     (Act::Clear, Role::Admin),
     (Act::ManageStore, Role::Admin),
 ];

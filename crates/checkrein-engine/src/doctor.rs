@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use checkrein_store::{FileSystem, Store, StoreError};
+use checkrein_store::{FileSystem, Store, StoreError, WebhookRow};
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::Access;
 
@@ -195,6 +195,32 @@ async fn inside(store: &Store, findings: &mut Vec<Finding>) {
     let Ok(stats) = store.stats().await else { return };
     findings.push(Finding::new("schema", State::Good, format!("version {}", stats.schema)));
     findings.push(clock(stats.newest_event, crate::now()));
+    findings.extend(webhooks(&store.webhooks().await.unwrap_or_default()));
+}
+
+/// Whether those who are to be told hear anything. Nothing is said where nobody is.
+fn webhooks(rows: &[WebhookRow]) -> Vec<Finding> {
+    let check = "webhooks";
+    let mut findings = Vec::new();
+    for row in rows {
+        let name = if row.name.is_empty() { row.id.clone() } else { format!("{} ({})", row.id, row.name) };
+        let finding = match (&row.disabled, row.failing_since) {
+            (Some((at, why)), _) => {
+                Finding::new(check, State::Warning, format!("{name} is sent nothing since {at:.0}: {why}"))
+                    .remedy(format!("mend it, then `checkrein webhook enable {}`", row.id))
+            }
+            (None, Some(since)) => {
+                Finding::new(check, State::Warning, format!("nothing arrives at {name} since {since:.0}"))
+                    .remedy(format!("`checkrein webhook deliveries {}` says why", row.id))
+            }
+            (None, None) => continue,
+        };
+        findings.push(finding);
+    }
+    if findings.is_empty() && !rows.is_empty() {
+        findings.push(Finding::new(check, State::Good, format!("{} told", rows.len())));
+    }
+    findings
 }
 
 /// A clock that was set back shows by what was written before that.

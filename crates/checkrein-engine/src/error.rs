@@ -72,6 +72,16 @@ pub enum EngineError {
     NoExpert(String),
     #[error("there is no token `{0}`")]
     NoToken(String),
+    #[error("there is no webhook `{0}`")]
+    NoWebhook(String),
+    #[error("there is no delivery `{0}` to this webhook")]
+    NoDelivery(String),
+    /// Its address is secret, so only the reason is told.
+    #[error("the webhook cannot be used: {0}")]
+    BadWebhook(String),
+    /// The same, and it would do if private addresses were allowed.
+    #[error("the webhook cannot be used: {0}")]
+    PrivateWebhook(String),
     #[error("checkpoint `{0}` was submitted before with other content")]
     OtherContent(CheckpointId),
     #[error(transparent)]

@@ -10,6 +10,7 @@ mod event;
 mod expert;
 mod held;
 mod job;
+mod notification;
 mod policy;
 pub mod process;
 mod request;
@@ -18,6 +19,7 @@ mod secret;
 mod sight;
 mod store;
 mod token;
+mod webhook;
 mod work;
 pub mod worker;
 
@@ -30,6 +32,7 @@ use checkrein_store::Store;
 use jiff::Timestamp;
 
 use held::Held;
+use notification::Senders;
 use request::Requests;
 use secret::Secrets;
 
@@ -49,6 +52,7 @@ pub use run::{
 };
 pub use store::{Sweep, SweptAll, restore_store};
 pub use token::{NewToken, Token};
+pub use webhook::{NewWebhook, WebhookView, WebhookWithSecret, public_url};
 pub use work::{LOOK_EVERY, Shift, WatchWork};
 
 pub struct Engine {
@@ -59,6 +63,8 @@ pub struct Engine {
     held: Held,
     requests: Requests,
     secrets: Secrets,
+    senders: Senders,
+    public_url: Option<String>,
 }
 
 /// Names come from outside; so many are remembered.
@@ -72,8 +78,15 @@ impl Engine {
             held: Held::default(),
             requests: Requests::default(),
             secrets: Secrets::of(&settings),
+            senders: Senders::default(),
+            public_url: None,
             settings,
         }
+    }
+
+    /// Where people find this Checkrein in a browser: links in notifications begin with it.
+    pub fn with_public_url(self, public_url: Option<String>) -> Engine {
+        Engine { public_url, ..self }
     }
 
     pub fn store(&self) -> &Store {

@@ -1,9 +1,11 @@
-//! What is secret here, and is shown nowhere: the values of variables that the settings name, and tokens.
+//! What is secret here, and is shown nowhere: the values of variables that the settings name, tokens, and
+//! what signs for webhooks.
 
 use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use checkrein_core::config::Settings;
+use checkrein_core::notification::WebhookSecret;
 
 use crate::Engine;
 use crate::token::{PREFIX, SECRET_DIGITS};
@@ -53,33 +55,49 @@ impl Engine {
             }
             _ => Cow::Borrowed(text),
         };
-        match without_tokens(&masked) {
+        let without = [without_tokens, without_webhook_secrets];
+        without.into_iter().fold(masked, |text, without| match without(&text) {
             Some(clean) => Cow::Owned(clean),
-            None => masked,
-        }
+            None => text,
+        })
     }
 }
 
 /// None where there is no token in it.
 fn without_tokens(text: &[u8]) -> Option<Vec<u8>> {
-    let prefix = PREFIX.as_bytes();
-    let is_token = |at: &[u8]| {
-        let digits = at.strip_prefix(prefix).and_then(|rest| rest.get(..SECRET_DIGITS));
-        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    };
+    without(text, PREFIX, |rest| {
+        let digits = rest.get(..SECRET_DIGITS)?;
+        digits.iter().all(u8::is_ascii_hexdigit).then_some(SECRET_DIGITS)
+    })
+}
+
+/// None where there is no secret of a webhook in it.
+fn without_webhook_secrets(text: &[u8]) -> Option<Vec<u8>> {
+    // So many characters are the shortest secret there is.
+    const LEAST: usize = 32;
+    without(text, WebhookSecret::PREFIX, |rest| {
+        let of_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+        let length = rest.iter().take_while(|byte| of_base64(byte)).count();
+        (length >= LEAST).then_some(length)
+    })
+}
+
+/// Masks what follows a prefix, where it is so long a secret; none where it is nowhere.
+fn without(text: &[u8], prefix: &str, secret: impl Fn(&[u8]) -> Option<usize>) -> Option<Vec<u8>> {
+    let prefix = prefix.as_bytes();
     let mut out = Vec::new();
     let mut rest = text;
     let mut found = false;
     while let Some(at) = rest.windows(prefix.len()).position(|window| window == prefix) {
         let (before, after) = rest.split_at(at);
         out.extend_from_slice(before);
-        let taken = if is_token(after) { prefix.len() + SECRET_DIGITS } else { prefix.len() };
+        rest = after.get(prefix.len()..).unwrap_or_default();
         out.extend_from_slice(prefix);
-        if taken > prefix.len() {
+        if let Some(length) = secret(rest) {
             found = true;
             out.extend_from_slice(MASK);
+            rest = rest.get(length..).unwrap_or_default();
         }
-        rest = after.get(taken..).unwrap_or_default();
     }
     out.extend_from_slice(rest);
     found.then_some(out)
@@ -100,6 +118,19 @@ mod tests {
             (format!("chk_chk_{token}"), Some("chk_chk_chk_***")),
         ] {
             let clean = without_tokens(text.as_bytes());
+            assert_eq!(clean.as_deref(), expected.map(str::as_bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn secrets_of_webhooks_are_masked() {
+        let secret = WebhookSecret::of([251; 32]).reveal();
+        for (text, expected) in [
+            (format!("a {secret}, b"), Some("a whsec_***, b")),
+            (format!("\"{secret}\""), Some("\"whsec_***\"")),
+            ("whsec_ and whsec_short".to_owned(), None),
+        ] {
+            let clean = without_webhook_secrets(text.as_bytes());
             assert_eq!(clean.as_deref(), expected.map(str::as_bytes), "{text}");
         }
     }

@@ -201,7 +201,9 @@ impl From<EngineError> for Problem {
             EngineError::NoCheckpoint(_)
             | EngineError::NoRun(_)
             | EngineError::NoExpert(_)
-            | EngineError::NoToken(_) => Kind::NotFound,
+            | EngineError::NoToken(_)
+            | EngineError::NoWebhook(_)
+            | EngineError::NoDelivery(_) => Kind::NotFound,
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
             EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
@@ -231,6 +233,8 @@ impl From<EngineError> for Problem {
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)
+            | EngineError::BadWebhook(_)
+            | EngineError::PrivateWebhook(_)
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(
                 ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. } | ForgeError::BadName { .. },
@@ -267,6 +271,8 @@ impl From<EngineError> for Problem {
                 let problem = Problem::new(kind, refusal.to_string());
                 Problem { hint: hint.map(str::to_owned), ..problem }
             }
+            EngineError::PrivateWebhook(_) => Problem::new(kind, error.to_string())
+                .hint("send `\"allow_private\": true` if it is meant to be there"),
             EngineError::Unnamed(_) => Problem::new(kind, error.to_string())
                 .hint("send the `digest` of the checkpoint you looked at"),
             other => Problem::new(kind, other.to_string()),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use checkrein_core::principal::Principal;
 use checkrein_core::run::RunId;
-use checkrein_engine::{Engine, EngineError, LOOK_EVERY, RunView, WatchWork};
+use checkrein_engine::{Engine, EngineError, LOOK_EVERY, RunView, Shift, WatchWork};
 use checkrein_store::Version;
 use tokio::sync::{Notify, oneshot, watch};
 
@@ -50,6 +50,8 @@ impl Workers {
         let workers = Workers { engine, work, stop, under_way: Arc::default() };
         let own = workers.clone();
         workers.spawn(move || async move { own.look_around().await })?;
+        let own = workers.clone();
+        workers.spawn(move || async move { own.deliver().await })?;
         Ok(workers)
     }
 
@@ -80,6 +82,13 @@ impl Workers {
                 tokio::time::sleep(TRY_AGAIN).await;
             }
         }
+    }
+
+    /// Tells webhooks what happens.
+    async fn deliver(&self) {
+        let watcher = Arc::clone(&self.work.watcher);
+        let warn = move |text| watcher().warn(text);
+        self.engine.deliver(Shift::UntilStopped, &self.stop, &warn).await;
     }
 
     fn begin(&self, id: RunId) {

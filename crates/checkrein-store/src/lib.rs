@@ -6,6 +6,7 @@
 mod answered;
 mod checkpoint;
 mod content;
+mod delivery;
 mod error;
 mod event;
 mod file_system;
@@ -13,9 +14,11 @@ mod principal;
 mod run;
 mod sqlite;
 mod transfer;
+mod webhook;
 
 pub use answered::{KeptAnswer, KeyedRequest, KnownRequest};
 pub use checkpoint::{CheckpointFilter, Page, StoredCheckpoint};
+pub use delivery::{Delivered, DeliveryRow, Health, NewDelivery};
 pub use error::{CommitError, StoreError};
 pub use event::{Position, StoredEvent};
 pub use file_system::FileSystem;
@@ -23,6 +26,7 @@ pub use principal::TokenRow;
 pub use run::{RunCommit, RunFilter, RunRow, StoredRun};
 pub use sqlite::{Checked, Imported, Restored, Stats, Store, Swept, Vacuumed, restore};
 pub use transfer::TransferError;
+pub use webhook::{Backlog, WebhookRow};
 
 use checkrein_core::checkpoint::Checkpoint;
 use checkrein_core::deliverable::Content;

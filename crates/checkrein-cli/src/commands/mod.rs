@@ -29,6 +29,7 @@ mod show;
 mod store;
 mod token;
 mod verdict;
+mod webhook;
 mod worker;
 
 use std::process::ExitCode;
@@ -80,11 +81,11 @@ enum Command {
     Log(log::Args),
     /// What a run found, and what can be done about it
     Report(report::Args),
-    /// Go on with runs as soon as they are answered
+    /// Go on with runs as soon as they are answered, and tell webhooks what happens
     Worker(worker::Args),
     /// The same over HTTP, for programs and a team, with a worker
     ///
-    /// Listens on this machine alone unless told otherwise. Every request needs a token, made by `checkrein token create`. Ends on an interrupt: requests are answered, runs under way are paused.
+    /// Listens on this machine alone unless told otherwise. Every request needs a token, made by `checkrein token create`. Ends on an interrupt: requests are answered, runs under way are paused. Tells webhooks what happens.
     Serve(serve::Args),
     /// The same as an MCP server on standard input and output, for an agent or a client of yours
     ///
@@ -120,6 +121,9 @@ enum Command {
     /// Tokens by which programs prove who they act for
     #[command(subcommand)]
     Token(token::Command),
+    /// Webhooks, Slack and mail that are told what happens
+    #[command(subcommand)]
+    Webhook(webhook::Command),
     /// Back up, check, move and clean the store
     #[command(subcommand)]
     Store(store::Command),
@@ -169,6 +173,7 @@ impl Cli {
             Command::RequestChanges(args) => request_changes::run(&args),
             Command::Checkpoint(command) => command.run(),
             Command::Token(command) => command.run(),
+            Command::Webhook(command) => command.run(),
             Command::Store(command) => command.run(),
             Command::Doctor(args) => doctor::run(&args),
             Command::Policy(command) => command.run(),

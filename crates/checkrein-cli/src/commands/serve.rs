@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use checkrein_core::config::env;
 use checkrein_server::{Config, Limits, Server, Transport, Work};
 
 use super::worker::Told;
@@ -34,7 +35,32 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     runs: u8,
     #[command(flatten)]
+    public_url: PublicUrl,
+    #[command(flatten)]
     store: StorePlace,
+}
+
+/// Where people find this Checkrein in a browser.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PublicUrl {
+    /// Where people find the server in a browser; links in notifications begin with it
+    #[arg(long, value_name = "URL", env = env::PUBLIC_URL, hide_env_values = true, value_parser = public_url)]
+    public_url: Option<String>,
+}
+
+impl PublicUrl {
+    pub fn get(&self) -> Option<String> {
+        self.public_url.clone().filter(|url| !url.is_empty())
+    }
+}
+
+fn public_url(text: &str) -> Result<String, String> {
+    // A variable that is set to nothing is not set.
+    if text.trim().is_empty() {
+        return Ok(String::new());
+    }
+    checkrein_engine::public_url(text)
+        .ok_or_else(|| "expected an address such as https://checkrein.example.com".to_owned())
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
@@ -46,7 +72,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     }
     let session = args.store.open()?;
     let who = session.principal()?;
-    let engine = Arc::new(session.into_engine());
+    let engine = Arc::new(session.into_engine().with_public_url(args.public_url.get()));
     let answering = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let answering = answering.map_err(|error| CliError::failed(format!("no runtime: {error}")))?;
     answering.block_on(async {

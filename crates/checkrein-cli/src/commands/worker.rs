@@ -1,12 +1,14 @@
 use checkrein_core::run::{Run, RunEvent, RunId};
 use checkrein_engine::{EngineError, Rest, Shift, Watch, WatchWork};
 use jiff::Timestamp;
+use tokio::sync::watch;
 
+use super::serve::PublicUrl;
 use crate::driving::interrupts;
 use crate::error::{CliError, note, warn};
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::session::{Session, StorePlace, outside_attempt};
+use crate::session::{Session, StorePlace, outside_attempt, runtime};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -14,21 +16,43 @@ pub struct Args {
     #[arg(long)]
     once: bool,
     #[command(flatten)]
+    public_url: PublicUrl,
+    #[command(flatten)]
     store: StorePlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("a worker cannot be started")?;
-    let session = args.store.open()?;
-    session.wait(work(args, &session))
+    let mut session = args.store.open()?;
+    session.engine = session.engine.with_public_url(args.public_url.get());
+    // On a thread of their own: what a run waits for must not keep notifications waiting.
+    let telling = runtime()?;
+    let (end, ended) = watch::channel(false);
+    std::thread::scope(|scope| {
+        let engine = &session.engine;
+        let deliver = move || telling.block_on(engine.deliver(shift(args), &ended, &|text| warn(text)));
+        if args.once {
+            // What comes of the runs is told as well.
+            let worked = session.wait(work(args, &session));
+            deliver();
+            return worked;
+        }
+        scope.spawn(deliver);
+        let worked = session.wait(work(args, &session));
+        let _ = end.send(true);
+        worked
+    })
+}
+
+fn shift(args: &Args) -> Shift {
+    if args.once { Shift::Once } else { Shift::UntilStopped }
 }
 
 async fn work(args: &Args, session: &Session) -> Result<Output, CliError> {
     let stop = interrupts()?;
     let who = session.principal_async().await?;
     note("waits for runs that can go on");
-    let shift = if args.once { Shift::Once } else { Shift::UntilStopped };
-    session.engine.work(&who, shift, &stop, &mut Told::new()).await?;
+    session.engine.work(&who, shift(args), &stop, &mut Told::new()).await?;
     Ok(Output::text(""))
 }
 

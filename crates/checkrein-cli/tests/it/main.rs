@@ -30,3 +30,4 @@ mod supervisor;
 mod terminal;
 mod token;
 mod verdict;
+mod webhook;

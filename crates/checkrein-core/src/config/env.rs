@@ -30,6 +30,9 @@ pub const TOKEN: &str = "CHECKREIN_TOKEN";
 /// The address of a server that is asked instead of a store.
 pub const SERVER: &str = "CHECKREIN_SERVER";
 
+/// Where people find the server in a browser.
+pub const PUBLIC_URL: &str = "CHECKREIN_PUBLIC_URL";
+
 /// Shows long text on a terminal, instead of `PAGER`.
 pub const PAGER: &str = "CHECKREIN_PAGER";
 
@@ -44,6 +47,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     (STORE, "the store: a file or a directory"),
     (SERVER, "the address of a server that is asked instead of a store"),
     (TOKEN, "a token that says who acts, made by `checkrein token create`"),
+    (PUBLIC_URL, "where people find the server in a browser; links in notifications begin with it"),
     (PAGER, "the program that shows long reports on a terminal, instead of PAGER"),
     (FLAME_AUTONOMY_LEVEL, "frames: manual, suggest or auto"),
     (FLAME_PUSH_THRESHOLD, "frames: confidence from which a push is recommended, 0 to 100"),

@@ -10,6 +10,7 @@ mod session;
 mod system;
 mod token;
 mod verdict;
+mod webhook;
 
 use std::sync::Arc;
 
@@ -63,6 +64,15 @@ pub fn all() -> Vec<Route> {
         token::create::route(),
         token::list::route(),
         token::revoke::route(),
+        webhook::create::route(),
+        webhook::list::route(),
+        webhook::show::route(),
+        webhook::enable::route(),
+        webhook::rotate::route(),
+        webhook::test::route(),
+        webhook::deliveries::route(),
+        webhook::retry::route(),
+        webhook::remove::route(),
         session::begin::route(),
         session::show::route(),
         session::end::route(),

@@ -7,6 +7,7 @@ pub mod page;
 pub mod policy;
 pub mod run;
 pub mod token;
+pub mod webhook;
 
 /// An object that is described elsewhere, or by its name alone.
 pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -30,6 +30,8 @@ fn every_cell_is_true() {
     crate::checkpoint::ask(&admin, "theirs");
     let run = crate::run::start(&admin, &crate::run::workflow("true"));
     crate::run::until(&admin, &run, "run_ended");
+    let webhook = crate::webhook::add(&admin, crate::webhook::NOBODY);
+    let sent = admin.send("POST", &crate::webhook::path(&webhook, "/test"), None).json();
     let rows = rows();
     assert!(rows.len() > 30, "{}", rows.len());
     for (method, path, cells) in rows {
@@ -37,8 +39,14 @@ fn every_cell_is_true() {
         let everybody = Role::ALL.map(|role| (Some(role), place.as_role(role)));
         for ((role, client), cell) in std::iter::once(nobody).chain(everybody).zip(&cells) {
             // Things that are there, of somebody else; and bodies that say nothing.
-            let noun = if path.contains("/checkpoints/") { "theirs" } else { &run };
-            let mut target = path.replace("{id}", noun).replace("{name}", "coder");
+            let noun = match path.split('/').nth(2) {
+                Some("checkpoints") => "theirs",
+                Some("webhooks") => webhook["id"].as_str().unwrap(),
+                _ => &run,
+            };
+            let delivery = sent["id"].as_str().unwrap();
+            let mut target =
+                path.replace("{id}", noun).replace("{name}", "coder").replace("{delivery}", delivery);
             if path == "/v1/events" || path.ends_with("/events") {
                 target.push_str("?limit=1");
             }

@@ -27,3 +27,4 @@ mod session;
 mod system;
 mod token;
 mod verdict;
+mod webhook;

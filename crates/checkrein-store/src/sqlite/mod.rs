@@ -12,6 +12,7 @@ mod stats;
 mod vacuum;
 mod waiting;
 mod watch;
+mod webhook;
 mod writer;
 
 use std::path::{Path, PathBuf};

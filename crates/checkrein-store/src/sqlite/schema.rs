@@ -96,6 +96,43 @@ const VERSIONS: &[&str] = &[
         PRIMARY KEY (by, key)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX answered_by_age ON answered (at_ms);",
+    // 6: webhooks, and what is on its way to them
+    "CREATE TABLE webhooks (
+        number        INTEGER PRIMARY KEY AUTOINCREMENT,
+        id            TEXT NOT NULL UNIQUE,
+        name          TEXT NOT NULL,
+        kind          TEXT NOT NULL,
+        url           TEXT NOT NULL,
+        types         TEXT NOT NULL,
+        private       INTEGER NOT NULL,
+        secret        TEXT,
+        old_secret    TEXT,
+        old_until_ms  INTEGER,
+        position      INTEGER NOT NULL,
+        created_ms    INTEGER NOT NULL,
+        failing_ms    INTEGER,
+        disabled_ms   INTEGER,
+        disabled_why  TEXT
+    ) STRICT;
+
+    CREATE TABLE deliveries (
+        number      INTEGER PRIMARY KEY AUTOINCREMENT,
+        id          TEXT NOT NULL UNIQUE,
+        webhook     TEXT NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+        type        TEXT NOT NULL,
+        subject     TEXT NOT NULL,
+        body        TEXT NOT NULL,
+        status      TEXT NOT NULL,
+        attempts    INTEGER NOT NULL,
+        created_ms  INTEGER NOT NULL,
+        next_ms     INTEGER,
+        finished_ms INTEGER,
+        lease       TEXT,
+        answer      TEXT
+    ) STRICT;
+    CREATE INDEX deliveries_of_webhook ON deliveries (webhook, number);
+    CREATE INDEX deliveries_waiting ON deliveries (webhook, next_ms) WHERE status = 'waiting';
+    CREATE INDEX deliveries_finished ON deliveries (finished_ms) WHERE finished_ms IS NOT NULL;",
 ];
 
 pub(super) fn known_version() -> i64 {

@@ -17,6 +17,7 @@ mod events;
 mod history;
 mod runs;
 mod tokens;
+mod webhooks;
 
 use checkrein_core::checkpoint::{
     Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Resolved, Verdict,
@@ -70,6 +71,11 @@ macro_rules! every_case {
                 tokens::a_secret_is_taken_once,
                 answered::a_key_stands_for_one_request_and_its_answer,
                 answered::two_that_begin_at_once_are_one,
+                webhooks::a_webhook_is_read_again_and_begins_at_the_end_of_the_log,
+                webhooks::of_two_who_tell_a_webhook_one_is_first,
+                webhooks::a_delivery_is_claimed_by_one_until_its_time_is_over,
+                webhooks::what_came_of_it_is_said_of_its_webhook,
+                webhooks::deliveries_are_listed_newest_first_and_forgotten_when_they_are_old,
                 changes::a_commit_of_this_handle_is_marked,
                 changes::a_commit_of_another_handle_is_marked,
                 changes::no_commit_after_the_first_look_goes_unmarked,

@@ -16,10 +16,11 @@ use checkrein_core::checkpoint::{
 };
 use checkrein_core::deliverable::{Deliverable, Digest};
 use checkrein_core::event::{Event, fold_checkpoint};
+use checkrein_core::notification::{NotificationType, WebhookKind, WebhookUrl};
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_core::run::RunEvent;
 use checkrein_store::{
-    CheckpointFilter, Commit, CommitError, Position, Store, StoreError, TokenRow, Version,
+    CheckpointFilter, Commit, CommitError, Position, Store, StoreError, TokenRow, Version, WebhookRow,
 };
 use jiff::Timestamp;
 
@@ -65,8 +66,12 @@ async fn a_store_of_an_earlier_version_opens_and_goes_on() {
             assert!(matches!(store.commit(late).await, Err(CommitError::Conflict)));
         }
         store.commit(creation("new", CheckpointStatus::Pending)).await.unwrap();
+        // What later versions added is there.
+        store.add_webhook(webhook()).await.unwrap();
         drop(store);
         let store = Store::open(&place).unwrap();
+        let [kept] = &store.webhooks().await.unwrap()[..] else { panic!("not one webhook") };
+        assert_eq!(kept.position, store.last_position().await.unwrap());
         let pending = CheckpointFilter { status: Some(CheckpointStatus::Pending), ..Default::default() };
         let open = store.checkpoints(&pending, 0, 100).await.unwrap().items;
         assert_eq!(open.iter().map(|row| row.checkpoint.id.as_str()).collect::<Vec<_>>(), ["new"]);
@@ -235,6 +240,23 @@ fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
+}
+
+fn webhook() -> WebhookRow {
+    WebhookRow {
+        id: "w".to_owned(),
+        name: String::new(),
+        kind: WebhookKind::Webhook,
+        url: WebhookUrl::new("https://example.com"),
+        types: vec![NotificationType::CheckpointCreated],
+        allow_private: false,
+        secret: None,
+        old_secret: None,
+        position: Position(0),
+        created_at: time(1),
+        failing_since: None,
+        disabled: None,
+    }
 }
 
 async fn told(store: &Store, id: &CheckpointId) -> Option<Checkpoint> {

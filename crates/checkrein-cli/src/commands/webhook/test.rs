@@ -1,0 +1,34 @@
+use checkrein_core::notification::DeliveryStatus;
+use checkrein_server::wire::webhook::Delivery;
+
+use crate::commands::serve::PublicUrl;
+use crate::error::{CliError, Exit};
+use crate::output::{Output, one_line};
+use crate::session::StorePlace;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The webhook's id, as `webhook list` shows it
+    id: String,
+    #[command(flatten)]
+    public_url: PublicUrl,
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StorePlace,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let mut session = args.store.open()?;
+    let who = session.manager()?;
+    session.engine = session.engine.with_public_url(args.public_url.get());
+    let delivery = session.wait(session.engine.test_webhook(&who, &args.id))?;
+    let exit = if delivery.status == DeliveryStatus::Delivered { Exit::Done } else { Exit::Failed };
+    if args.json {
+        return Ok(Output::json(&Delivery::from(&delivery))?.exit(exit));
+    }
+    let answer = one_line(delivery.answer.as_deref().unwrap_or_default());
+    let word = if exit == Exit::Done { "arrived" } else { "did not arrive" };
+    Ok(Output::text(format!("{word}: {answer}\n")).exit(exit))
+}

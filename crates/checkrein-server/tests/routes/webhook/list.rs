@@ -1,0 +1,13 @@
+use super::with_webhook;
+
+#[test]
+fn all_without_secrets() {
+    let (_place, admin, made) = with_webhook();
+    let listed = admin.get("/v1/webhooks").expect(200);
+    let mut expected = made.clone();
+    expected.as_object_mut().unwrap().remove("secret");
+    assert_eq!(listed.json(), serde_json::json!([expected]));
+    for secret in [made["secret"].as_str().unwrap(), "whsec_", "secret-path"] {
+        assert!(!listed.body.contains(secret), "{}", listed.body);
+    }
+}
