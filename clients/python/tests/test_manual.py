@@ -1,6 +1,6 @@
 """Every Python block of the manuals runs, durable: against a server with the settings the manual shows.
 
-`EXPRESSION  # True` and `# NAME is True` are checked.
+`EXPRESSION  # True`, `# NAME is True` and `print(EXPRESSION)  # "text"` are checked.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def title(block: str) -> str:
 
 def checked(block: str) -> str:
     block = re.sub(r"^(\S.*?\S) +# (True|False)$", r"assert (\1) is \2", block, flags=re.MULTILINE)
+    block = re.sub(r'^print\((.*)\) +# (".*")$', r"assert (\1) == \2", block, flags=re.MULTILINE)
     return re.sub(r"^# (\w+ is (?:True|False))\b.*$", r"assert \1", block, flags=re.MULTILINE)
 
 
