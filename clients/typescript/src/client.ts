@@ -1,5 +1,7 @@
 /** A server, and what can be asked of it beside checkpoints: policies, events, and anything else by `request`. */
 
+import { randomUUID } from "node:crypto";
+
 import { CheckpointError } from "./errors.js";
 import { listen } from "./events.js";
 import { type Sending, Transport } from "./transport.js";
@@ -79,7 +81,7 @@ export class Client {
 
   /** A POST that is done once, however often it has to be sent. */
   postOnce(path: string, body: unknown): Promise<unknown> {
-    return this.request("POST", path, { body, idempotencyKey: crypto.randomUUID() });
+    return this.request("POST", path, { body, idempotencyKey: randomUUID() });
   }
 
   /** Every item of a list, page by page as they are needed. */
