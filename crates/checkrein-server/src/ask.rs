@@ -195,6 +195,10 @@ fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let Ok(text) = std::str::from_utf8(body) else {
         return Err(Problem::new(Kind::Malformed, "the body is not UTF-8"));
     };
+    // In a file nothing at all is an empty object; a program that sends it has made a mistake.
+    if text.trim() == "null" {
+        return Err(Problem::new(Kind::Invalid, "expected an object, found null"));
+    }
     let document = Document::parse("body", text, Format::Json)
         .map_err(|problems| Problem::of_text(Kind::Malformed, &problems))?;
     match decode::<T>(&Arc::new(document), Gravity::Error) {
@@ -244,6 +248,7 @@ mod tests {
             ("{", Kind::Malformed, ""),
             ("", Kind::Malformed, ""),
             ("[]", Kind::Invalid, ""),
+            (" null ", Kind::Invalid, "found null"),
             (r#"{"limit": "x"}"#, Kind::Invalid, "limit: "),
             (r#"{"limt": 1}"#, Kind::Invalid, "unknown key `limt`"),
         ] {
