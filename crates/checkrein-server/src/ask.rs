@@ -189,7 +189,9 @@ impl<T: DeserializeOwned + JsonSchema + Default + Send> Body for MaybeJson<T> {
 
 /// Quickly where all is well; with the place of every mistake where it is not.
 fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    if let Ok(read) = serde_json::from_slice(body) {
+    // Serde would take a list for an object, field by field.
+    let is_object = body.trim_ascii_start().starts_with(b"{");
+    if is_object && let Ok(read) = serde_json::from_slice(body) {
         return Ok(read);
     }
     let Ok(text) = std::str::from_utf8(body) else {
@@ -248,6 +250,7 @@ mod tests {
             ("{", Kind::Malformed, ""),
             ("", Kind::Malformed, ""),
             ("[]", Kind::Invalid, ""),
+            (r#"[3, "x"]"#, Kind::Invalid, "found a list"),
             (" null ", Kind::Invalid, "found null"),
             (r#"{"limit": "x"}"#, Kind::Invalid, "limit: "),
             (r#"{"limt": 1}"#, Kind::Invalid, "unknown key `limt`"),
