@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Iterator, List, Optional, Tuple
 
 import pytest
 
-from checkrein import CheckpointStore, Client, InvalidError, ProblemError, UnavailableError, UnreachableError
+from checkrein import CheckpointError, CheckpointStore, Client, InvalidError, ProblemError, UnavailableError, UnreachableError
 from checkrein.events import Parser
 from checkrein.exceptions import ServerError
 
@@ -124,5 +125,18 @@ def test_events_are_read_line_by_line() -> None:
     parser = Parser()
     lines = [b"retry: 1000\n", b"id: 1\n", b"\n", b": alive\n", b"\n", b"id:2\r\n", b'data: {"a":\r\n', b"data: 1}\r\n"]
     assert [parser.feed(line) for line in lines] == [None] * len(lines)
+    # Were it cut off here, the second event would have to come again.
+    assert parser.last_id == "1"
     assert parser.feed(b"\n") == {"a": 1}
     assert parser.last_id == "2"
+
+
+@pytest.mark.parametrize(
+    "answer", [None, "<html>", [], {}, {"status": "approved"}, {**json.loads(CHECKPOINT), "status": "blessed"}], ids=repr
+)
+def test_an_answer_that_is_no_checkpoint_lets_nobody_pass(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
+    store = CheckpointStore(Client("http://127.0.0.1:1", "chk_x"))
+    monkeypatch.setattr(store.client, "request", lambda *_, **__: answer)
+    for call in (store.wait, store.show, store.is_approved):
+        with pytest.raises(CheckpointError, match="no checkpoint this package knows"):
+            call("c")

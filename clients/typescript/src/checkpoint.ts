@@ -2,6 +2,8 @@
 
 import { createHash } from "node:crypto";
 
+import { CheckpointError } from "./errors.js";
+
 export const CheckpointStatus = {
   PENDING: "pending",
   APPROVED: "approved",
@@ -58,20 +60,21 @@ export interface SentCheckpoint {
 
 /** Of what the server sent; `deliverable` where the answer leaves it out and the caller knows it. */
 export function received(sent: unknown, deliverable: unknown = null): Checkpoint {
-  const checkpoint = sent as SentCheckpoint;
+  // Whatever stands between may answer; nothing but a checkpoint lets a worker pass.
+  if (!isCheckpoint(sent)) throw new CheckpointError("the server's answer is no checkpoint this package knows");
   return {
-    id: checkpoint.id,
-    workerName: checkpoint.worker_name,
-    phase: checkpoint.phase,
-    deliverable: "deliverable" in checkpoint ? fromWire(checkpoint.deliverable, checkpoint.digest) : deliverable,
-    status: checkpoint.status,
-    rejectionReason: checkpoint.rejection_reason,
-    createdAt: new Date(checkpoint.created_at),
-    resolvedAt: checkpoint.resolved_at ? new Date(checkpoint.resolved_at) : null,
-    type: checkpoint.type,
-    digest: checkpoint.digest,
-    reason: checkpoint.reason ?? "",
-    resolvedBy: checkpoint.resolved_by ?? null,
+    id: sent.id,
+    workerName: sent.worker_name,
+    phase: sent.phase,
+    deliverable: "deliverable" in sent ? fromWire(sent.deliverable, sent.digest) : deliverable,
+    status: sent.status,
+    rejectionReason: sent.rejection_reason,
+    createdAt: new Date(sent.created_at),
+    resolvedAt: sent.resolved_at ? new Date(sent.resolved_at) : null,
+    type: sent.type,
+    digest: sent.digest,
+    reason: sent.reason ?? "",
+    resolvedBy: sent.resolved_by ?? null,
   };
 }
 
@@ -86,4 +89,13 @@ function fromWire(deliverable: unknown, digest: string): unknown {
   const { base64 } = deliverable as { base64: unknown };
   const bytes = Buffer.from(String(base64), "base64");
   return createHash("sha256").update(bytes).digest("hex") === digest ? new Uint8Array(bytes) : deliverable;
+}
+
+const STATUSES: readonly unknown[] = Object.values(CheckpointStatus);
+const TEXTS = ["id", "worker_name", "phase", "type", "digest", "created_at", "rejection_reason"] as const;
+
+function isCheckpoint(sent: unknown): sent is SentCheckpoint {
+  if (typeof sent !== "object" || sent === null) return false;
+  const fields = sent as Record<string, unknown>;
+  return STATUSES.includes(fields["status"]) && TEXTS.every((name) => typeof fields[name] === "string");
 }

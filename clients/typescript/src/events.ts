@@ -68,7 +68,9 @@ async function* linesOf(transport: Transport, request: Request, signal: AbortSig
 
 /** Lines in, events out. */
 export class Parser {
+  /** Of the last event that arrived as a whole: one that was cut off is to come again. */
   lastId: string | undefined;
+  #id: string | undefined;
   #data: string[] = [];
 
   feed(raw: string): CheckreinEvent | undefined {
@@ -76,13 +78,14 @@ export class Parser {
     if (line === "") {
       const data = this.#data;
       this.#data = [];
+      this.lastId = this.#id;
       return data.length === 0 ? undefined : (JSON.parse(data.join("\n")) as CheckreinEvent);
     }
     const colon = line.indexOf(":");
     const name = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
     if (name === "data") this.#data.push(value);
-    else if (name === "id") this.lastId = value;
+    else if (name === "id") this.#id = value;
     return undefined;
   }
 }

@@ -88,3 +88,34 @@ test("a redirect is not followed with the token", async (t) => {
   await assert.rejects(client.request("GET", "/v1/runs"), (error) => error instanceof ProblemError && error.status === 302);
   assert.equal(keys.length, 1);
 });
+
+test("an answer that is no checkpoint lets nobody pass", async () => {
+  for (const answer of [null, "<html>", [], {}, { status: "approved" }, { ...CHECKPOINT, status: "blessed" }]) {
+    class Odd extends Client {
+      override request = (): Promise<unknown> => Promise.resolve(answer);
+    }
+    const store = new CheckpointStore(new Odd({ url: "http://127.0.0.1:1", token: "chk_x" }));
+    for (const call of [() => store.wait("c"), () => store.show("c"), () => store.isApproved("c")]) {
+      await assert.rejects(call, /no checkpoint this package knows/);
+    }
+  }
+});
+
+test("an event that was cut off comes again", async (t) => {
+  const asked: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.headers["last-event-id"] as string | undefined);
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    if (asked.length > 1) return void response.end('id: 2\r\ndata: {"position":\r\ndata: 2}\r\n\r\n');
+    response.write('retry: 1000\nid: 1\n\n: alive\n\nid: 2\ndata: {"pos', () => response.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => (server.closeAllConnections(), server.close()));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for await (const event of new Client({ url, token: "chk_x" }).events()) {
+    assert.deepEqual(event, { position: 2 });
+    break;
+  }
+  assert.deepEqual(asked, [undefined, "1"]);
+});

@@ -54,13 +54,16 @@ def listen(transport: Transport, path: str, after: Optional[int]) -> Iterator[Di
 class Parser:
     """Lines in, events out."""
 
+    #: Of the last event that arrived as a whole: one that was cut off is to come again.
     last_id: Optional[str] = None
+    _id: Optional[str] = None
     _data: List[str] = field(default_factory=list)
 
     def feed(self, raw: bytes) -> Optional[Dict[str, Any]]:
         line = raw.decode("utf-8", errors="replace").rstrip("\r\n")
         if not line:
             data, self._data = self._data, []
+            self.last_id = self._id
             event: Optional[Dict[str, Any]] = json.loads("\n".join(data)) if data else None
             return event
         name, _, value = line.partition(":")
@@ -68,5 +71,5 @@ class Parser:
         if name == "data":
             self._data.append(value)
         elif name == "id":
-            self.last_id = value
+            self._id = value
         return None

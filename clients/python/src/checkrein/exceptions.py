@@ -1,4 +1,4 @@
-"""Why a worker does not go on. Everything this package raises is a `CheckpointError`."""
+"""Why a worker does not go on. Everything this package raises for a reason of its own is a `CheckpointError`."""
 
 from __future__ import annotations
 

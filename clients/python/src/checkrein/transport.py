@@ -113,7 +113,8 @@ class Transport:
                 answer.raise_for_problem()
                 return answer
             except (OSError, http.client.HTTPException) as error:
-                failure: CheckpointError = UnreachableError(f"no answer from {self._where}: {error!r}")
+                why = str(error) or type(error).__name__
+                failure: CheckpointError = UnreachableError(f"no answer from {self._where}: {why}")
                 failure.__cause__ = error
                 at_least = 0.0
             except ProblemError as problem:

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional
 from urllib.parse import quote
 
 from ..client import Client
-from ..exceptions import CheckpointPendingError, CheckpointRejectedError, NotFoundError
+from ..exceptions import CheckpointError, CheckpointPendingError, CheckpointRejectedError, NotFoundError
 from ..transport import backoff_s
 from ..types import Word
 
@@ -58,8 +58,16 @@ class Checkpoint:
     resolved_by: Optional[str]
 
     @classmethod
-    def of(cls, sent: Mapping[str, Any], deliverable: Any = None) -> Checkpoint:
+    def of(cls, sent: Any, deliverable: Any = None) -> Checkpoint:
         """Of what the server sent; `deliverable` where the answer leaves it out and the caller knows it."""
+        try:
+            return cls._of(sent, deliverable)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            # Whatever stands between may answer; nothing but a checkpoint lets a worker pass.
+            raise CheckpointError(f"the server's answer is no checkpoint this package knows: {error!r}") from error
+
+    @classmethod
+    def _of(cls, sent: Mapping[str, Any], deliverable: Any) -> Checkpoint:
         if "deliverable" in sent:
             deliverable = _from_wire(sent["deliverable"], sent["digest"])
         resolved_at = sent.get("resolved_at")
