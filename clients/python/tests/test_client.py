@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
-from checkrein import AutonomyConfig, AutonomyLevel, CheckpointError, CheckpointStore, Client, UnauthenticatedError
+from checkrein import (
+    AutonomyConfig,
+    AutonomyLevel,
+    CheckpointError,
+    CheckpointStatus,
+    CheckpointStore,
+    Client,
+    PendingReviewer,
+    UnauthenticatedError,
+)
 
 from .conftest import Server
 
@@ -45,6 +55,31 @@ def test_a_policy_that_says_more_than_a_level_is_not_cut_down(
         assert config.level is level
         assert config.should_checkpoint("invoice")
         assert config.should_checkpoint("deliverable") is (level is AutonomyLevel.MANUAL)
+
+
+def test_where_nothing_is_asked_for_a_worker_passes_and_it_is_on_record(idle_server: Server) -> None:
+    (idle_server.directory / "tenant.yaml").write_text("workers:\n  manager: { autonomy: manual }\n")
+    server = idle_server.start("--tenant", "tenant.yaml", DWORKERS_DEFAULT_AUTONOMY="autonomous")
+    store = CheckpointStore(server.client("agent", "writer"))
+    assert AutonomyConfig.of_worker("manager", store.client).level is AutonomyLevel.MANUAL
+    assert AutonomyConfig.of_worker("somebody else", store.client).level is AutonomyLevel.AUTONOMOUS
+    passed = store.create("draft", "somebody else")
+    assert passed.status is CheckpointStatus.NOT_REQUIRED
+    assert store.wait(passed.id, 0) == store.show(passed.id)
+    assert asyncio.run(PendingReviewer(store).on_checkpoint("somebody else", "report", "draft")) is True
+    assert asyncio.run(PendingReviewer(store).on_checkpoint("manager", "report", "draft")) is False
+    assert not store.is_approved(passed.id)
+
+
+def test_a_level_is_one_of_three_and_its_types_are_a_set() -> None:
+    config = AutonomyConfig(checkpoint_types=frozenset({"invoice"}))
+    assert config.level is AutonomyLevel.SEMI_SUPERVISED
+    assert [config.should_checkpoint(kind) for kind in ("invoice", "Invoice", "deliverable")] == [True, False, False]
+    assert AutonomyConfig(level="manual").level is AutonomyLevel.MANUAL  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`manual`, `semi_supervised`, `autonomous`"):
+        AutonomyConfig(level="manuel")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="takes a set"):
+        AutonomyConfig(checkpoint_types="invoice")  # type: ignore[arg-type]
 
 
 def test_any_route_can_be_asked(server: Server) -> None:

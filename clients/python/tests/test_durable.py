@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from checkrein import (
+    Checkpoint,
     CheckpointRejectedError,
     CheckpointStatus,
     CheckpointStore,
@@ -45,17 +46,21 @@ def test_a_checkpoint_survives_the_client_and_the_server(server: Server) -> None
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_waiter_gets_the_verdict_of_a_server_that_came_back(
-    server: Server, worker: CheckpointStore, person: CheckpointStore, how: signal.Signals
+    server: Server,
+    worker: CheckpointStore,
+    person: CheckpointStore,
+    how: signal.Signals,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     worker.submit("report-7", "draft", "analyst", "report")
     polling = threading.Event()
     poll = worker._poll
 
-    def told(id: str, poll_s: float, retry_for_s: float) -> object:
+    def told(id: str, poll_s: float, retry_for_s: float) -> Checkpoint:
         polling.set()
         return poll(id, poll_s, retry_for_s)
 
-    worker._poll = told  # type: ignore[method-assign, assignment]
+    monkeypatch.setattr(worker, "_poll", told)
     with ThreadPoolExecutor() as pool:
         waiter = pool.submit(worker.wait, "report-7")
         assert polling.wait(60)

@@ -9,6 +9,7 @@ import pytest
 
 from checkrein import (
     AlreadyDecidedError,
+    Checkpoint,
     CheckpointError,
     CheckpointPendingError,
     CheckpointRejectedError,
@@ -79,6 +80,28 @@ def test_no_answer_in_time_is_not_an_approval(worker: CheckpointStore) -> None:
         with pytest.raises(CheckpointPendingError):
             worker.wait(asked.id, timeout)
     assert worker.is_pending(asked.id)
+
+
+def test_who_waits_long_asks_again_and_again(
+    worker: CheckpointStore, person: CheckpointStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checkrein.autonomy.checkpoint._POLL_MAX_S", 0.02)
+    polled = threading.Semaphore(0)
+    poll = worker._poll
+
+    def counted(id: str, poll_s: float, retry_for_s: float) -> Checkpoint:
+        polled.release()
+        return poll(id, poll_s, retry_for_s)
+
+    monkeypatch.setattr(worker, "_poll", counted)
+    asked = worker.create("draft", "analyst")
+    with ThreadPoolExecutor() as pool:
+        waiter = pool.submit(worker.wait, asked.id)
+        for _ in range(3):
+            assert polled.acquire(timeout=60)
+        assert not waiter.done()
+        person.approve(asked.id)
+        assert waiter.result(60).status is CheckpointStatus.APPROVED
 
 
 def test_a_checkpoint_is_decided_once(worker: CheckpointStore, person: CheckpointStore) -> None:

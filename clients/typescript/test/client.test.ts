@@ -1,9 +1,19 @@
 /** Policies and events against a real server. */
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 
-import { AutonomyConfig, AutonomyLevel, type CheckreinEvent, Client, UnauthenticatedError } from "checkrein";
+import {
+  AutonomyConfig,
+  AutonomyLevel,
+  CheckpointStatus,
+  type CheckreinEvent,
+  Client,
+  PendingReviewer,
+  UnauthenticatedError,
+} from "checkrein";
 
 import { Server } from "./server.js";
 
@@ -46,6 +56,22 @@ for (const [variable, level] of [
     }
   });
 }
+
+test("where nothing is asked for, a worker passes and it is on record", async (t) => {
+  const server = Server.idle(t);
+  writeFileSync(join(server.directory, "tenant.yaml"), "workers:\n  manager: { autonomy: manual }\n");
+  await server.start(["--tenant", "tenant.yaml"], { DWORKERS_DEFAULT_AUTONOMY: "autonomous" });
+  const store = server.worker();
+  assert.equal((await AutonomyConfig.ofWorker("manager", store.client)).level, "manual");
+  assert.equal((await AutonomyConfig.ofWorker("somebody else", store.client)).level, "autonomous");
+  const { id, status } = await store.create({ deliverable: "draft", workerName: "somebody else" });
+  assert.equal(status, CheckpointStatus.NOT_REQUIRED);
+  assert.deepEqual(await store.wait(id, { timeoutMs: 0 }), await store.show(id));
+  const reviewer = new PendingReviewer(store);
+  assert.equal(await reviewer.onCheckpoint("somebody else", "report", "draft"), true);
+  assert.equal(await reviewer.onCheckpoint("manager", "report", "draft"), false);
+  assert.equal(await store.isApproved(id), false);
+});
 
 async function next(events: AsyncGenerator<CheckreinEvent>): Promise<CheckreinEvent> {
   const { value, done } = await events.next();
