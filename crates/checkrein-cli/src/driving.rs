@@ -6,7 +6,8 @@ use std::io::IsTerminal;
 use checkrein_core::checkpoint::Verdict;
 use checkrein_core::run::{HoldKind, Run, RunEvent, RunStatus};
 use checkrein_engine::{Driver, EngineError, Rest, RunView, VerdictRequest};
-use serde_json::Value;
+use jiff::Timestamp;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::commands::report::Shape;
@@ -15,6 +16,7 @@ use crate::output::{Output, harmless, one_line};
 use crate::progress::Progress;
 use crate::prompt::{Chosen, choose};
 use crate::remedies;
+use crate::remote::Remote;
 use crate::review;
 use crate::session::{Session, inside_attempt};
 
@@ -51,6 +53,27 @@ impl Driving {
         session.wait(self.driven(session, id, how))
     }
 
+    /// Watches a run that a server drives.
+    pub fn follow(&self, remote: &Remote, id: &str, known: u64) -> Result<Output, CliError> {
+        let mut progress = Progress::new(self.json);
+        let mut known = known;
+        loop {
+            let view = remote.wait(remote.follow(id, known, &mut progress))?;
+            progress.rest();
+            let now = checkrein_engine::now();
+            let Some(checkpoint) = view.checkpoint.clone() else { return self.ended(&view, now) };
+            let check_in = view.run.state.hold.as_ref().is_some_and(|hold| hold.kind == HoldKind::CheckIn);
+            if !(self.yes && check_in && !inside_attempt()) {
+                return self.held(&view, &checkpoint, now);
+            }
+            let digest = remote.checkpoint(&checkpoint)?.checkpoint.digest;
+            let verdict = json!({"verdict": "approve", "reason": "--yes", "digest": digest});
+            let _: Value = remote.post(&["checkpoints", &checkpoint, "verdict"], &verdict)?;
+            known = view.run.state.version;
+            progress.go_on();
+        }
+    }
+
     async fn driven(&self, session: &Session, id: &str, how: TakeUp) -> Result<Output, CliError> {
         let stop = interrupts()?;
         let who = session.principal_async().await?;
@@ -66,7 +89,7 @@ impl Driving {
             match driver.go(&stop, &mut progress).await? {
                 Rest::Ended => {
                     progress.rest();
-                    let output = self.ended(driver.view(), session)?;
+                    let output = self.ended(driver.view(), session.engine.now())?;
                     let report = driver.view().report(session.engine.now());
                     if !interactive || report.remedies.is_empty() {
                         return Ok(output);
@@ -83,7 +106,7 @@ impl Driving {
                         .answer(session, &mut driver, &checkpoint, interactive, &stop, &mut progress)
                         .await?;
                     if !answered {
-                        return self.held(driver.view(), &checkpoint, session);
+                        return self.held(driver.view(), &checkpoint, session.engine.now());
                     }
                     progress.go_on();
                 }
@@ -149,7 +172,7 @@ impl Driving {
         }
     }
 
-    fn held(&self, view: &RunView, checkpoint: &str, session: &Session) -> Result<Output, CliError> {
+    fn held(&self, view: &RunView, checkpoint: &str, now: Timestamp) -> Result<Output, CliError> {
         let (id, hold) = (&view.run.id, view.run.state.hold.as_ref());
         let question = one_line(&hold.map(|hold| hold.question()).unwrap_or_default());
         let how = match hold.map(|hold| hold.kind) {
@@ -166,10 +189,10 @@ impl Driving {
         };
         note(format_args!("run {id} waits for a person: {question}\n  {how}"));
         // Whoever left the question does not want to leave a pager as well.
-        Ok(self.report(view, session)?.at_once().exit(Exit::Held))
+        Ok(self.report(view, now)?.at_once().exit(Exit::Held))
     }
 
-    fn ended(&self, view: &RunView, session: &Session) -> Result<Output, CliError> {
+    fn ended(&self, view: &RunView, now: Timestamp) -> Result<Output, CliError> {
         let exit = exit(&view.run, &view.history);
         let id = &view.run.id;
         match view.run.state.status {
@@ -183,12 +206,12 @@ impl Driving {
             }
             _ => published(view),
         }
-        Ok(self.report(view, session)?.exit(exit))
+        Ok(self.report(view, now)?.exit(exit))
     }
 
     /// Always shown, but not among the events for programs.
-    fn report(&self, view: &RunView, session: &Session) -> Result<Output, CliError> {
-        if self.json { Ok(Output::text("")) } else { self.shape.output(&view.report(session.engine.now())) }
+    fn report(&self, view: &RunView, now: Timestamp) -> Result<Output, CliError> {
+        if self.json { Ok(Output::text("")) } else { self.shape.output(&view.report(now)) }
     }
 }
 
@@ -204,7 +227,7 @@ fn published(view: &RunView) {
 }
 
 /// What a script is told by the exit code (X2, X3).
-pub fn exit(run: &Run, history: &[(u64, jiff::Timestamp, RunEvent)]) -> Exit {
+pub fn exit(run: &Run, history: &[(u64, Timestamp, RunEvent)]) -> Exit {
     match run.state.status {
         RunStatus::Completed | RunStatus::CompletedWithWarnings => Exit::Done,
         RunStatus::Held => Exit::Held,

@@ -43,6 +43,8 @@ impl From<Exit> for ExitCode {
 pub struct CliError {
     exit: Exit,
     body: Body,
+    /// It may be otherwise in a moment.
+    unreachable: bool,
 }
 
 #[derive(Debug)]
@@ -54,16 +56,30 @@ enum Body {
 impl CliError {
     /// Wrong arguments or a wrong file.
     pub fn usage(message: impl Into<String>) -> CliError {
-        CliError { exit: Exit::Usage, body: Body::Message { message: message.into(), hint: None } }
+        CliError::with(Exit::Usage, message)
+    }
+
+    pub fn with(exit: Exit, message: impl Into<String>) -> CliError {
+        let body = Body::Message { message: message.into(), hint: None };
+        CliError { exit, body, unreachable: false }
+    }
+
+    /// A server that does not answer.
+    pub fn unreachable(message: impl Into<String>) -> CliError {
+        CliError { unreachable: true, ..CliError::failed(message) }
+    }
+
+    pub const fn is_unreachable(&self) -> bool {
+        self.unreachable
     }
 
     pub fn failed(message: impl Into<String>) -> CliError {
-        CliError { exit: Exit::Failed, ..CliError::usage(message) }
+        CliError::with(Exit::Failed, message)
     }
 
     /// Against what is there.
     pub fn conflict(message: impl Into<String>) -> CliError {
-        CliError { exit: Exit::Conflict, ..CliError::usage(message) }
+        CliError::with(Exit::Conflict, message)
     }
 
     pub fn hint(mut self, text: impl Into<String>) -> CliError {
@@ -206,7 +222,7 @@ impl From<EngineError> for CliError {
             EngineError::Settings(problems) => Body::Problems(problems),
             other => Body::Message { message: other.to_string(), hint: hint.map(str::to_owned) },
         };
-        CliError { exit, body }
+        CliError { exit, body, unreachable: false }
     }
 }
 
@@ -228,7 +244,7 @@ impl From<StoreError> for CliError {
 
 impl From<Problems> for CliError {
     fn from(problems: Problems) -> CliError {
-        CliError { exit: Exit::Usage, body: Body::Problems(problems) }
+        CliError { exit: Exit::Usage, body: Body::Problems(problems), unreachable: false }
     }
 }
 

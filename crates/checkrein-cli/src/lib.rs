@@ -9,6 +9,7 @@ mod pager;
 mod progress;
 mod prompt;
 mod remedies;
+mod remote;
 mod review;
 mod session;
 mod settings;

@@ -7,11 +7,15 @@ use std::path::{Path, PathBuf};
 use checkrein_core::config::{Settings, env};
 use checkrein_core::document::Problems;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
-use checkrein_engine::{Engine, EngineError};
-use checkrein_store::{Store, StoreError};
+use checkrein_engine::{Engine, EngineError, RunView};
+use checkrein_server::wire::page::Page;
+use checkrein_server::wire::run::RunItem;
+use checkrein_store::{RunFilter, Store, StoreError};
+use jiff::Timestamp;
 
 use crate::error::CliError;
 use crate::files;
+use crate::remote::Remote;
 use crate::settings::Places;
 
 /// The options of every command that needs the store.
@@ -22,7 +26,35 @@ pub struct StorePlace {
     store: Option<PathBuf>,
 
     #[command(flatten)]
+    server: ServerPlace,
+
+    #[command(flatten)]
     places: Places,
+}
+
+/// A server that is asked instead.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ServerPlace {
+    /// Ask this server instead of a store of one's own, with the token in $CHECKREIN_TOKEN [default: $CHECKREIN_SERVER]
+    #[arg(long, value_name = "URL", conflicts_with = "store")]
+    server: Option<String>,
+}
+
+impl ServerPlace {
+    pub fn remote(&self) -> Result<Option<Remote>, CliError> {
+        self.url().map(|url| Remote::at(&url)).transpose()
+    }
+
+    fn url(&self) -> Option<String> {
+        let set = || std::env::var(env::SERVER).ok().filter(|url| !url.trim().is_empty());
+        self.server.clone().or_else(set)
+    }
+}
+
+/// Where a command is done: on a store, or by a server.
+pub enum Desk {
+    Here(Box<Session>),
+    There(Box<Remote>),
 }
 
 pub struct Session {
@@ -32,7 +64,74 @@ pub struct Session {
 
 const FILE_NAME: &str = "store.db";
 
+impl Desk {
+    /// A run with everything that happened in it.
+    pub fn view(&self, run: &str) -> Result<RunView, CliError> {
+        match self {
+            Desk::Here(session) => {
+                let who = session.principal()?;
+                Ok(session.wait(session.engine.run(&who, run))?)
+            }
+            Desk::There(remote) => remote.view(run),
+        }
+    }
+
+    /// Runs, the newest first.
+    pub fn runs(
+        &self,
+        filter: &RunFilter,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Result<Page<RunItem>, CliError> {
+        match self {
+            Desk::Here(session) => {
+                let who = session.principal()?;
+                let page = session.wait(session.engine.runs(&who, filter, before, limit))?;
+                Ok(Page::of(page, |stored| RunItem::from(&stored)))
+            }
+            Desk::There(remote) => {
+                let wanted = [
+                    ("status", filter.status.map(|status| status.name().to_owned())),
+                    ("workflow", filter.workflow.clone()),
+                    ("before", before.map(|before| before.to_string())),
+                ];
+                let query: Vec<(&str, String)> =
+                    wanted.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+                remote.list(&["runs"], &query, "before", limit)
+            }
+        }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        match self {
+            Desk::Here(session) => session.engine.now(),
+            Desk::There(_) => checkrein_engine::now(),
+        }
+    }
+}
+
 impl StorePlace {
+    /// The server that was named, or the store.
+    pub fn desk(&self) -> Result<Desk, CliError> {
+        match self.remote()? {
+            Some(remote) => Ok(Desk::There(Box::new(remote))),
+            None => Ok(Desk::Here(Box::new(self.open()?))),
+        }
+    }
+
+    /// The same for commands that change nothing.
+    pub fn desk_to_read(&self) -> Result<Desk, CliError> {
+        match self.remote()? {
+            Some(remote) => Ok(Desk::There(Box::new(remote))),
+            None => Ok(Desk::Here(Box::new(self.open_to_read()?))),
+        }
+    }
+
+    /// The server that was named; a store that was named is nearer than one in the environment.
+    pub fn remote(&self) -> Result<Option<Remote>, CliError> {
+        if self.store.is_some() { Ok(None) } else { self.server.remote() }
+    }
+
     pub fn open(&self) -> Result<Session, CliError> {
         self.open_by(Store::open, self.places.load()?)
     }
@@ -52,6 +151,12 @@ impl StorePlace {
         open: fn(&Path) -> Result<Store, StoreError>,
         settings: Settings,
     ) -> Result<Session, CliError> {
+        if self.store.is_none() && self.server.url().is_some() {
+            return Err(CliError::usage("this is done on a store, and a server is named").hint(format!(
+                "name the store with `--store FILE`, or leave `--server` and {} out",
+                env::SERVER
+            )));
+        }
         let store = open(&self.path()?)?;
         Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
     }

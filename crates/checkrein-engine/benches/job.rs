@@ -2,6 +2,7 @@
 //! Run by `scripts/bench`.
 
 use std::error::Error;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -32,6 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if std::env::args().any(|argument| argument == "--test") {
         return Ok(());
     }
+    if let Some(place) = timed_git() {
+        return pass_on(&place);
+    }
     let bench = Bench::new()?;
     let mut table = Table::default();
     let (mut phases, mut agents, mut shares) = (Vec::new(), Vec::new(), Vec::new());
@@ -43,7 +47,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         agents.push(agent);
         shares.push(bench.git()?);
     }
-    let (phase, agent, git) = (median(phases), median(agents), median(shares));
+    let (phase, agent) = (median(phases), median(agents));
+    let (git, calls) = median(shares);
     table.row("starting the agent alone", ms(agent), "", "the floor".into());
     table.row(
         &format!("a phase of a job on {FILES} files, beyond its agent"),
@@ -52,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         String::new(),
     );
     let share = 100.0 * git.as_secs_f64() / phase.as_secs_f64().max(f64::MIN_POSITIVE);
-    table.row("of that, in git", ms(git), "", format!("{share:.0} % of it"));
+    table.row(&format!("of that, in {calls} calls of git"), ms(git), "", format!("{share:.0} % of it"));
     table.print();
     Ok(())
 }
@@ -121,28 +126,30 @@ impl Bench {
         Ok(begun.elapsed() / 20)
     }
 
-    /// What git takes of a phase: it is found behind a script that notes how long each call was.
-    fn git(&self) -> Result<Duration, Box<dyn Error>> {
+    /// What git takes of a phase: this program stands in its place and notes how long each call was.
+    fn git(&self) -> Result<(Duration, u64), Box<dyn Error>> {
         let path = std::env::var("PATH")?;
         let real = std::env::split_paths(&path).map(|d| d.join("git")).find(|git| git.exists());
-        let real = real.ok_or("no git")?;
-        let noted = self.path().join("noted");
-        let text = format!(
-            "#!/bin/sh\nbegun=$(date +%s%N)\n{} \"$@\"\nstatus=$?\necho $(($(date +%s%N) - begun)) >> {}\nexit $status\n",
-            real.display(),
-            noted.display()
-        );
-        self.script("timed/git", &text)?;
-        let path = format!("{}:{path}", self.path().join("timed").display());
+        let place = self.path().join("timed");
+        std::fs::create_dir_all(&place)?;
+        for (name, target) in [("git", std::env::current_exe()?), ("real", real.ok_or("no git")?)] {
+            let _ = std::fs::remove_file(place.join(name));
+            std::os::unix::fs::symlink(target, place.join(name))?;
+        }
+        let path = format!("{}:{path}", place.display());
+        let noted = place.join("noted");
         let mut took = Vec::new();
         for phases in [1, PHASES] {
             let _ = std::fs::remove_file(&noted);
             self.job(phases, Some(&path))?;
             let noted = std::fs::read_to_string(&noted)?;
-            took.push(noted.lines().filter_map(|line| line.parse::<u64>().ok()).sum::<u64>());
+            let calls: Vec<u64> = noted.lines().filter_map(|line| line.parse().ok()).collect();
+            took.push((calls.iter().sum::<u64>(), calls.len() as u64));
         }
         let [one, many] = took.as_slice() else { return Err("two jobs were measured".into()) };
-        Ok(Duration::from_nanos(many.saturating_sub(*one) / u64::from(PHASES - 1)))
+        let phases = u64::from(PHASES - 1);
+        let nanoseconds = many.0.saturating_sub(one.0) / phases;
+        Ok((Duration::from_nanos(nanoseconds), many.1.saturating_sub(one.1) / phases))
     }
 
     fn run(&self, command: &mut Command) -> Result<(), Box<dyn Error>> {
@@ -152,4 +159,19 @@ impl Bench {
         }
         Err(format!("{command:?}: {}", String::from_utf8_lossy(&ran.stderr)).into())
     }
+}
+
+/// The directory of the links, where this program was called as git.
+fn timed_git() -> Option<PathBuf> {
+    let called = PathBuf::from(std::env::args_os().next()?);
+    (called.file_name()? == "git").then(|| called.parent().map(Path::to_owned))?
+}
+
+fn pass_on(place: &Path) -> Result<(), Box<dyn Error>> {
+    let begun = Instant::now();
+    let ended = Command::new(place.join("real")).args(std::env::args_os().skip(1)).status()?;
+    let took = begun.elapsed().as_nanos();
+    let mut noted = std::fs::File::options().create(true).append(true).open(place.join("noted"))?;
+    noted.write_all(format!("{took}\n").as_bytes())?;
+    std::process::exit(ended.code().unwrap_or(1))
 }

@@ -69,6 +69,11 @@ impl Call {
         self
     }
 
+    /// For what may be lost with the machine: nobody waits for the disk.
+    pub fn unsynced(self) -> Call {
+        self.env("GIT_CONFIG_PARAMETERS", "'core.fsync'='none'")
+    }
+
     pub fn output_bytes(mut self, limit: usize) -> Call {
         self.output_bytes = limit;
         self

@@ -110,6 +110,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_ADVICE", "0"),
+    // We read references ourselves, see `refs`.
+    ("GIT_DEFAULT_REF_FORMAT", "files"),
     // Unlike the configuration of protocols, this also holds for what git starts.
     ("GIT_ALLOW_PROTOCOL", "file"),
     ("GIT_PROTOCOL_FROM_USER", "0"),

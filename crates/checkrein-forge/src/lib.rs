@@ -31,7 +31,7 @@ mod sweep;
 
 pub use branch::{Branch, Names};
 pub use checkrein_core::run::job::Merge;
-pub use clone::{Collect, Collected, Finding, Limits};
+pub use clone::{Collect, Collected, Finding, Limits, remove_all};
 pub use commit::{FileChange, FilesCommit};
 pub use diff::{Change, Diff, DiffLimits, FileDiff, Hunk, Line, LineKind};
 pub use error::ForgeError;

@@ -237,7 +237,7 @@ impl Bare {
         let failed = |error| ForgeError::file(path, error);
         fs::create_dir_all(parent).map_err(failed)?;
         let building = tempfile::Builder::new().prefix(".building-").tempdir_in(parent).map_err(failed)?;
-        init(git, building.path(), Kind::Bare, format, &names.main())?;
+        init(git, building.path(), format, &names.main())?;
         let mut bare = Bare::open(git, building.path(), names)?;
         for (key, value) in SETTINGS {
             bare.call(["config", key, value]).run()?;
@@ -259,32 +259,15 @@ pub(crate) const FETCH: [&str; 7] = [
     "--update-shallow",
 ];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Bare,
-    WithFiles,
-}
-
 /// An empty repository without anybody's template, in which attributes have no say.
-pub(crate) fn init(
-    git: &Git,
-    directory: &Path,
-    kind: Kind,
-    format: Format,
-    branch: &Branch,
-) -> Result<(), ForgeError> {
+fn init(git: &Git, directory: &Path, format: Format, branch: &Branch) -> Result<(), ForgeError> {
     let format = match format {
         Format::Sha1 => "--object-format=sha1",
         Format::Sha256 => "--object-format=sha256",
     };
     let branch = format!("--initial-branch={branch}");
-    let mut call = git.call(directory, ["init", "--quiet", "--template=", format, &branch]);
-    if kind == Kind::Bare {
-        call = call.arg("--bare");
-    }
-    call.run()?;
-    let inside = if kind == Kind::Bare { directory.to_owned() } else { directory.join(".git") };
-    let info = inside.join("info");
+    git.call(directory, ["init", "--quiet", "--bare", "--template=", format, &branch]).run()?;
+    let info = directory.join("info");
     let written = fs::create_dir_all(&info).and_then(|()| fs::write(info.join("attributes"), ATTRIBUTES));
     written.map_err(|error| ForgeError::file(&info, error))
 }

@@ -129,6 +129,32 @@ impl Bare {
         Ok(paths.iter().map(|_| next()).collect())
     }
 
+    /// The contents of objects that are there; nothing if they are larger together.
+    pub(crate) fn contents(
+        &self,
+        blobs: &[Oid],
+        limit_bytes: usize,
+    ) -> Result<Option<Vec<Vec<u8>>>, ForgeError> {
+        if blobs.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let names: String = blobs.iter().map(|oid| format!("{oid}\n")).collect();
+        let call = self.call(["cat-file", "--batch=%(objectsize)"]).output_bytes(limit_bytes);
+        let answer = call.answer_to(names.into_bytes())?;
+        if answer.cut {
+            return Ok(None);
+        }
+        let mut rest = answer.output.as_slice();
+        let mut next = || {
+            let (size, body) = rest.split_at(rest.iter().position(|b| *b == b'\n')?);
+            let size = std::str::from_utf8(size).ok()?.parse::<usize>().ok()?;
+            let content = body.get(1..size.saturating_add(1))?.to_vec();
+            rest = body.get(size.saturating_add(2)..).unwrap_or_default();
+            Some(content)
+        };
+        Ok(blobs.iter().map(|_| next()).collect())
+    }
+
     pub(crate) fn tree_of(&self, commit: &Oid) -> Result<Oid, ForgeError> {
         Oid::from_bytes(&self.call(["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).run()?)
     }

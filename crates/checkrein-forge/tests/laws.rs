@@ -107,6 +107,42 @@ fn check(trees: &[BTreeMap<Vec<u8>, Node>]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+#[test]
+fn files_that_rested_become_those_of_any_commit() {
+    let config = ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() };
+    TestRunner::new(config).run(&(tree(), tree()), |(first, second)| check_rested(&first, &second)).unwrap();
+}
+
+fn check_rested(
+    first: &BTreeMap<Vec<u8>, Node>,
+    second: &BTreeMap<Vec<u8>, Node>,
+) -> Result<(), TestCaseError> {
+    let job = Job::with(&[(".gitignore", "/built\n")]);
+    job.write("built", "by the agent");
+    write(&job.clone, first);
+    let collected = job.collect();
+    job.bare.rest_clone(&job.clone, &collected).unwrap();
+
+    let elsewhere = Job { clone: job.dir.path().join("elsewhere/clone"), ..job };
+    elsewhere.bare.create_clone(&elsewhere.clone, &elsewhere.branch, &agent()).unwrap();
+    for entry in fs::read_dir(&elsewhere.clone).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.file_name().unwrap().as_bytes().starts_with(b".git") {
+            elsewhere.bare.discard_clone(&path).unwrap();
+        }
+    }
+    write(&elsewhere.clone, second);
+    let head = elsewhere.collect().head;
+
+    let job = Job { clone: elsewhere.dir.path().join("clone"), ..elsewhere };
+    job.bare.create_clone(&job.clone, &job.branch, &agent()).unwrap();
+    prop_assert_eq!(job.clone.join("built").exists(), collected.whole);
+    prop_assert_eq!(sh(&job.clone, &["status", "--porcelain"]), "");
+    let again = job.collect();
+    prop_assert_eq!((again.head, again.landing), (head, Landing::Nothing));
+    Ok(())
+}
+
 /// Each case runs git a hundred times, so a share of what is asked for is enough.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES")

@@ -1,8 +1,9 @@
 use checkrein_server::wire::run::Run;
+use serde_json::json;
 
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::{StorePlace, outside_attempt};
+use crate::session::{Desk, StorePlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -20,11 +21,17 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("a run cannot be cancelled")?;
-    let session = args.store.open()?;
-    let who = session.principal()?;
-    let view = session.wait(session.engine.cancel_run(&who, &args.run, args.message.clone()))?;
+    let reason = args.message.clone();
+    let run = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.principal()?;
+            let view = session.wait(session.engine.cancel_run(&who, &args.run, reason))?;
+            Run::of(&view, session.engine.now())
+        }
+        Desk::There(remote) => remote.post(&["runs", &args.run, "cancel"], &json!({"reason": reason}))?,
+    };
     if args.json {
-        return Output::json(&Run::of(&view, session.engine.now()));
+        return Output::json(&run);
     }
-    Ok(Output::text(format!("cancelled {}\n", view.run.id)))
+    Ok(Output::text(format!("cancelled {}\n", run.run_id)))
 }

@@ -1,10 +1,9 @@
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::run::HoldKind;
-use checkrein_server::wire::checkpoint::Checkpoint;
 use checkrein_store::CheckpointFilter;
 
-use super::checkpoint::limit;
 use super::checkpoint::shape::age;
+use super::checkpoint::{checkpoints, limit};
 use crate::error::{CliError, note};
 use crate::output::{Output, Table, one_line};
 use crate::session::StorePlace;
@@ -22,34 +21,30 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open_to_read()?;
-    let who = session.principal()?;
     let filter = CheckpointFilter { status: Some(CheckpointStatus::Pending), ..CheckpointFilter::default() };
-    let page = session.wait(session.engine.checkpoints(&who, &filter, 0, args.limit))?;
+    let page = checkpoints(&args.store, &filter, 0, args.limit)?;
     if args.json {
-        let items: Vec<Checkpoint> = page.items.iter().map(|item| (&item.checkpoint).into()).collect();
         // The answer stays a plain list, which has no room for it.
         if page.next.is_some() {
             note(format_args!("there are more than {}; `--limit` shows them", args.limit));
         }
-        return Output::json(&items);
+        return Output::json(&page.items);
     }
     if page.items.is_empty() {
         return Ok(Output::text("Nothing waits for you.\n"));
     }
     let mut table = Table::new(&["waiting", "worker", "phase", "what", "id"]);
-    for item in &page.items {
-        let checkpoint = &item.checkpoint;
+    for checkpoint in &page.items {
         table.row(vec![
             age(checkpoint.created_at),
             one_line(&checkpoint.worker),
             one_line(&checkpoint.phase),
             one_line(&checkpoint.kind),
-            checkpoint.id.to_string(),
+            checkpoint.id.clone(),
         ]);
     }
     let more = if page.next.is_some() { "\n… and more; `--limit` shows them\n" } else { "" };
-    let reviews = page.items.iter().any(|item| item.checkpoint.kind == HoldKind::Review.name());
+    let reviews = page.items.iter().any(|checkpoint| checkpoint.kind == HoldKind::Review.name());
     let look = if reviews { "review ID · checkpoint show ID" } else { "checkpoint show ID" };
     let how = format!("\ncheckrein {look} · approve ID · reject ID -m WHY · request-changes ID -m WHAT\n");
     Ok(Output::text(format!("{}{more}{how}", table.render())))

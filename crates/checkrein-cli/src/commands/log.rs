@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use checkrein_core::run::{RunEvent, RunStatus, log};
 use checkrein_engine::RunView;
+use checkrein_server::wire::run::AttemptOutput;
 
 use crate::error::CliError;
 use crate::output::{Output, harmless, one_line};
-use crate::session::{Session, StorePlace};
+use crate::session::{Desk, Session, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -29,24 +30,34 @@ pub struct Args {
 
 /// How often a file that grows is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// How often a server is asked.
+const ASK_EVERY: Duration = Duration::from_secs(1);
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open_to_read()?;
-    let who = session.principal()?;
+    let desk = args.store.desk_to_read()?;
     let mut shown = Shown::default();
     loop {
-        let view = session.wait(session.engine.run(&who, &args.run))?;
-        let gone = if args.json {
-            shown.records(&view)
-        } else {
-            shown.output(&session, &view, args.step.as_deref())
+        let view = desk.view(&args.run)?;
+        let gone = match &desk {
+            _ if args.json => shown.records(&view),
+            Desk::Here(session) => shown.output(session, &view, args.step.as_deref()),
+            Desk::There(remote) => {
+                let mut query = vec![("as", "json".to_owned())];
+                query.extend(args.step.clone().map(|step| ("step", step)));
+                shown.heard(
+                    &remote.get::<Vec<AttemptOutput>>(&["runs", view.run.id.as_str(), "output"], &query)?,
+                )
+            }
         };
         let goes_on = matches!(view.run.state.status, RunStatus::Running | RunStatus::Created);
         // Whoever read it had enough.
         if gone.is_err() || !args.follow || !goes_on {
             return Ok(Output::text(if shown.open_line { "\n" } else { "" }));
         }
-        session.wait(async { tokio::time::sleep(LOOK_EVERY).await });
+        std::thread::sleep(match desk {
+            Desk::Here(_) => LOOK_EVERY,
+            Desk::There(_) => ASK_EVERY,
+        });
     }
 }
 
@@ -58,6 +69,8 @@ struct Shown {
     attempt: Option<String>,
     offsets: [u64; 2],
     finished: usize,
+    /// How far the streams of each attempt were that a server told of.
+    heard: Vec<[usize; 2]>,
     /// Whether the last line that was printed has no end.
     open_line: bool,
 }
@@ -70,6 +83,24 @@ impl Shown {
             writeln!(out, "{}", serde_json::to_string(record).unwrap_or_default())?;
         }
         self.records = records.len();
+        out.flush()
+    }
+
+    fn heard(&mut self, attempts: &[AttemptOutput]) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        for (number, attempt) in attempts.iter().enumerate() {
+            if number >= self.heard.len() {
+                self.heard.push([0; 2]);
+                heading(&mut out, &mut self.open_line, &attempt.task, attempt.attempt)?;
+            }
+            let Some(offsets) = self.heard.get_mut(number) else { continue };
+            for (offset, stream) in offsets.iter_mut().zip([&attempt.stdout, &attempt.stderr]) {
+                let new = stream.get(*offset..).unwrap_or_default();
+                write!(out, "{}", harmless(new))?;
+                self.open_line = new.chars().last().map_or(self.open_line, |last| last != '\n');
+                *offset = stream.len();
+            }
+        }
         out.flush()
     }
 
@@ -106,9 +137,7 @@ impl Shown {
         if self.attempt.as_deref() != Some(base) {
             self.attempt = Some(base.to_owned());
             self.offsets = [0; 2];
-            let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
-            let end = if std::mem::take(&mut self.open_line) { "\n" } else { "" };
-            writeln!(out, "{end}── {}{again}", one_line(task))?;
+            heading(&mut out, &mut self.open_line, task, attempt)?;
         }
         let files = session.engine.output_files(&view.run.id, base);
         for (offset, path) in self.offsets.iter_mut().zip([&files.stdout, &files.stderr]) {
@@ -119,6 +148,12 @@ impl Shown {
         }
         Ok(())
     }
+}
+
+fn heading(out: &mut impl Write, open_line: &mut bool, task: &str, attempt: u32) -> std::io::Result<()> {
+    let again = if attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+    let end = if std::mem::take(open_line) { "\n" } else { "" };
+    writeln!(out, "{end}── {}{again}", one_line(task))
 }
 
 /// What a file has beyond an offset; whole lines, unless there is nothing else.

@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::remedies;
-use crate::session::{Session, StorePlace, outside_attempt};
+use crate::session::{Desk, StorePlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -69,11 +69,11 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if args.fix {
         return args.fix();
     }
-    let session = args.store.open_to_read()?;
+    let desk = args.store.desk_to_read()?;
     let kind = if args.json { Kind::Json } else { args.kind };
     let output = match (&args.run, args.since) {
-        (Some(run), _) => args.one(&session, run, kind)?,
-        (None, since) => args.across(&session, since.unwrap_or_default(), kind)?,
+        (Some(run), _) => args.one(&desk, run, kind)?,
+        (None, since) => args.across(&desk, since.unwrap_or_default(), kind)?,
     };
     match &args.output {
         None => Ok(output),
@@ -82,9 +82,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
 }
 
 impl Args {
-    fn one(&self, session: &Session, run: &str, kind: Kind) -> Result<Output, CliError> {
-        let who = session.principal()?;
-        let report = session.wait(session.engine.run(&who, run))?.report(session.engine.now());
+    fn one(&self, desk: &Desk, run: &str, kind: Kind) -> Result<Output, CliError> {
+        let report = desk.view(run)?.report(desk.now());
         Ok(match kind {
             Kind::Text => return self.shape.output(&report),
             Kind::Markdown => Output::text(report.markdown()),
@@ -95,19 +94,18 @@ impl Args {
         })
     }
 
-    fn across(&self, session: &Session, since: Duration, kind: Kind) -> Result<Output, CliError> {
-        let who = session.principal()?;
-        let now = session.engine.now();
+    fn across(&self, desk: &Desk, since: Duration, kind: Kind) -> Result<Output, CliError> {
+        let now = desk.now();
         let begin = now.checked_sub(since).unwrap_or(jiff::Timestamp::MIN);
         let mut across = Across::default();
         let mut before = None;
         'pages: loop {
-            let page = session.wait(session.engine.runs(&who, &RunFilter::default(), before, 200))?;
-            for stored in &page.items {
-                if stored.run.state.created_at < begin {
+            let page = desk.runs(&RunFilter::default(), before, 200)?;
+            for run in &page.items {
+                if run.created_at < begin {
                     break 'pages;
                 }
-                across.add(&session.wait(session.engine.run(&who, stored.run.id.as_str()))?.report(now));
+                across.add(&desk.view(&run.run_id)?.report(now));
             }
             before = page.next;
             if before.is_none() {

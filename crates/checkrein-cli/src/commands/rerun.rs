@@ -1,7 +1,10 @@
+use checkrein_server::wire::run::Run;
+use serde_json::json;
+
 use crate::driving::{Driving, TakeUp};
 use crate::error::{CliError, note};
 use crate::output::{Output, one_line};
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -14,9 +17,18 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.principal()?;
-    let id = session.wait(session.engine.rerun(&who, &args.run))?;
-    note(format_args!("run {id}: again what {} was", one_line(&args.run)));
-    args.driving.drive(&session, id.as_str(), TakeUp::New)
+    let again = |id: &str| note(format_args!("run {id}: again what {} was", one_line(&args.run)));
+    match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.principal()?;
+            let id = session.wait(session.engine.rerun(&who, &args.run))?;
+            again(id.as_str());
+            args.driving.drive(&session, id.as_str(), TakeUp::New)
+        }
+        Desk::There(remote) => {
+            let run: Run = remote.post(&["runs", &args.run, "rerun"], &json!({}))?;
+            again(&run.run_id);
+            args.driving.follow(&remote, &run.run_id, 0)
+        }
+    }
 }

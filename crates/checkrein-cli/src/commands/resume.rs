@@ -1,7 +1,10 @@
+use checkrein_server::wire::run::Run;
+use serde_json::json;
+
 use crate::driving::{Driving, TakeUp};
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -14,6 +17,14 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    args.driving.drive(&session, &args.run, TakeUp::Resume)
+    match args.store.desk()? {
+        Desk::Here(session) => args.driving.drive(&session, &args.run, TakeUp::Resume),
+        Desk::There(remote) => {
+            let known = remote.view(&args.run)?.run.state.version;
+            let run: Run = remote.post(&["runs", &args.run, "resume"], &json!({}))?;
+            // Without a verdict nothing goes on, and there is nothing to wait for.
+            let known = if run.checkpoint.is_some() { known.saturating_sub(1) } else { known };
+            args.driving.follow(&remote, &run.run_id, known)
+        }
+    }
 }

@@ -1,10 +1,14 @@
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use checkrein_engine::{Defined, RunRequest, define};
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::driving::{Driving, TakeUp};
 use crate::error::{CliError, note, warn};
 use crate::output::Output;
+use crate::remote::Remote;
 use crate::session::StorePlace;
 use crate::{files, workflow};
 
@@ -41,6 +45,9 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
+    if let Some(remote) = args.store.remote()? {
+        return args.sent(&remote);
+    }
     // Everything that can be wrong with files is said before anything is recorded.
     let (chain, odd) = workflow::chain(&args.file)?;
     odd.iter().for_each(warn);
@@ -62,4 +69,32 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let id = session.wait(session.engine.create_run(&who, definition, None))?;
     note(format_args!("run {id}: {}", files::shown(&args.file)));
     args.driving.drive(&session, id.as_str(), TakeUp::New)
+}
+
+/// What a server answers to a workflow that was sent.
+#[derive(Deserialize)]
+struct NewRun {
+    run_id: String,
+    warnings: Vec<String>,
+}
+
+impl Args {
+    /// The server's commands run in the server's directory, so it resolves the file there.
+    fn sent(&self, remote: &Remote) -> Result<Output, CliError> {
+        let format = match self.file.extension().and_then(|ending| ending.to_str()) {
+            Some("json") => "json",
+            Some("toml") => "toml",
+            _ => "yaml",
+        };
+        let set: BTreeMap<&str, &str> =
+            self.sets.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let body = json!({
+            "workflow": files::text(&self.file)?, "format": format, "level": self.level, "set": set,
+            "target": self.target, "work_id": self.work_id, "phases": self.phases,
+        });
+        let new: NewRun = remote.post(&["runs"], &body)?;
+        new.warnings.iter().for_each(warn);
+        note(format_args!("run {}: {}", new.run_id, files::shown(&self.file)));
+        self.driving.follow(remote, &new.run_id, 0)
+    }
 }

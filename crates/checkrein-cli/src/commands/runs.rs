@@ -1,12 +1,11 @@
-use checkrein_core::run::RunStatus;
-use checkrein_server::wire::page::Page;
+use checkrein_core::run::{RunId, RunStatus};
 use checkrein_server::wire::run::RunItem;
 use checkrein_store::RunFilter;
 
 use super::checkpoint::shape::age;
 use crate::error::{CliError, note};
 use crate::output::{Output, Table, findings, one_line};
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -42,39 +41,48 @@ fn status(text: &str) -> Result<RunStatus, String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open_to_read()?;
-    let who = session.principal()?;
+    let desk = args.store.desk_to_read()?;
     let filter = RunFilter { status: args.status, workflow: args.workflow.clone(), owner: None };
-    let page = session.wait(session.engine.runs(&who, &filter, args.before, args.limit as usize))?;
+    let page = desk.runs(&filter, args.before, args.limit as usize)?;
     if args.json {
-        return Output::json(&Page::of(page, |stored| RunItem::from(&stored)));
+        return Output::json(&page);
     }
     if page.items.is_empty() {
         return Ok(Output::text("There is no such run. `checkrein run FILE` starts one.\n"));
     }
     let mut table = Table::new(&["run", "status", "age", "workflow", "target", "found"]);
-    for stored in &page.items {
-        let (run, state) = (&stored.run, &stored.run.state);
-        let found = match (state.tally.warnings, state.tally.errors) {
+    let mut left = false;
+    for run in &page.items {
+        let found = match (run.response_totals.warnings, run.response_totals.errors) {
             (0, 0) => "-".to_owned(),
             (warnings, errors) => findings(warnings, errors),
         };
         table.row(vec![
-            run.id.to_string(),
-            if session.engine.is_left(run) {
-                format!("{}, left", state.status_word())
+            run.run_id.clone(),
+            if is_left(&desk, run) {
+                left = true;
+                format!("{}, left", run.status)
             } else {
-                state.status_word().to_owned()
+                run.status.clone()
             },
-            age(state.created_at),
-            one_line(&run.workflow),
+            age(run.created_at),
+            one_line(&run.workflow_id),
             one_line(run.target.as_deref().unwrap_or("-")),
             found,
         ]);
     }
-    if page.items.iter().any(|stored| session.engine.is_left(&stored.run)) {
+    if left {
         note("nobody drives what was left; `checkrein resume RUN` goes on");
     }
     let more = if page.next.is_some() { "\n… and more; `--limit` shows them\n" } else { "" };
     Ok(Output::text(format!("{}{more}", table.render())))
+}
+
+/// Whether nobody drives it any more. A server sees to its own.
+fn is_left(desk: &Desk, run: &RunItem) -> bool {
+    let running = matches!(run.status.as_str(), "running" | "processing");
+    match desk {
+        Desk::Here(session) => running && session.engine.is_left(&RunId::new(run.run_id.clone())),
+        Desk::There(_) => false,
+    }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::error::CliError;
 use crate::output::{Output, count, findings, harmless, one_line};
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,16 +25,19 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open_to_read()?;
-    let who = session.principal()?;
-    let view = session.wait(session.engine.run(&who, &args.run))?;
-    let now = session.engine.now();
-    let repository = session.engine.job_repository(&view.run.id);
-    if args.json {
-        Output::json(&Run::of(&view, now))
-    } else {
-        Ok(Output::text(text(&view, now, repository.as_deref())))
+    let desk = args.store.desk_to_read()?;
+    if let (Desk::There(remote), true) = (&desk, args.json) {
+        return Output::json(&remote.get::<Value>(&["runs", &args.run], &[])?);
     }
+    let view = desk.view(&args.run)?;
+    if args.json {
+        return Output::json(&Run::of(&view, desk.now()));
+    }
+    let repository = match &desk {
+        Desk::Here(session) => session.engine.job_repository(&view.run.id),
+        Desk::There(_) => None,
+    };
+    Ok(Output::text(text(&view, desk.now(), repository.as_deref())))
 }
 
 fn text(view: &RunView, now: Timestamp, repository: Option<&Path>) -> String {

@@ -27,6 +27,8 @@ pub const CONFIG: &str = "CHECKREIN_CONFIG";
 pub const STORE: &str = "CHECKREIN_STORE";
 /// A token that says who acts.
 pub const TOKEN: &str = "CHECKREIN_TOKEN";
+/// The address of a server that is asked instead of a store.
+pub const SERVER: &str = "CHECKREIN_SERVER";
 
 /// Shows long text on a terminal, instead of `PAGER`.
 pub const PAGER: &str = "CHECKREIN_PAGER";
@@ -40,6 +42,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     (TENANT, "a tenant file with workers and their policies"),
     (CONFIG, "the user's checkrein.yaml"),
     (STORE, "the store: a file or a directory"),
+    (SERVER, "the address of a server that is asked instead of a store"),
     (TOKEN, "a token that says who acts, made by `checkrein token create`"),
     (PAGER, "the program that shows long reports on a terminal, instead of PAGER"),
     (FLAME_AUTONOMY_LEVEL, "frames: manual, suggest or auto"),

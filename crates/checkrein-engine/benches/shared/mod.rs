@@ -23,7 +23,7 @@ pub fn insert(connection: &Connection, n: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-pub fn median(mut times: Vec<Duration>) -> Duration {
+pub fn median<T: Ord + Copy + Default>(mut times: Vec<T>) -> T {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }

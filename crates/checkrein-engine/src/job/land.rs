@@ -76,6 +76,9 @@ impl Landing {
         };
         let mut landed = Landed { main: main.to_string(), changed, ..Landed::default() };
         repository.bare.discard_clone(&self.place.clone())?;
+        if work.result.outcome == AgentOutcome::JobComplete {
+            repository.bare.discard_rested(&self.place.clone())?;
+        }
         if self.phase.review.is_some() {
             repository.unmirror(&self.definition, &branch, &head);
         }

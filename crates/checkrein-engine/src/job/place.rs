@@ -63,7 +63,7 @@ impl JobPlace {
         for entry in std::fs::read_dir(&self.directory).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if [".cloning-", ".building-", ".removing-"].iter().any(|half| name.starts_with(half)) {
-                let _ = std::fs::remove_dir_all(entry.path());
+                let _ = checkrein_forge::remove_all(&entry.path());
             }
         }
     }
@@ -106,7 +106,7 @@ pub(crate) async fn clear_up(engine: &Engine, run: &Run) -> Result<(), EngineErr
 
 /// Forgets everything that is not the record of a job.
 pub(crate) fn forget(engine: &Engine, id: &RunId) {
-    let _ = std::fs::remove_dir_all(JobPlace::of(&engine.store, id).directory);
+    let _ = checkrein_forge::remove_all(&JobPlace::of(&engine.store, id).directory);
 }
 
 /// Gives a job what another one was given.

@@ -97,24 +97,27 @@ pub(super) fn take_back(
         limits: Limits::default(),
     });
     match collected {
+        Ok(collected) => Ok(repository.bare.rest_clone(clone, &collected)?),
         // A clone of another branch holds nothing that was not taken when that one ended.
-        Ok(_) | Err(ForgeError::NoClone { .. } | ForgeError::NoBranch { .. }) => {}
-        Err(error) => return Err(error.into()),
+        Err(ForgeError::NoClone { .. } | ForgeError::NoBranch { .. }) => {
+            Ok(repository.bare.discard_clone(clone)?)
+        }
+        Err(error) => Err(error.into()),
     }
-    Ok(repository.bare.discard_clone(clone)?)
 }
 
 /// Takes what is in the clone of a job to its branch, when nobody works in it any more.
 pub(crate) async fn keep_work(engine: &Engine, run: &Run) -> Result<(), EngineError> {
     let place = JobPlace::of(&engine.store, &run.id);
-    if run.job().is_none() || place.clone().symlink_metadata().is_err() {
+    if run.job().is_none() || !place.repository().exists() {
         return Ok(());
     }
     let (run, at) = (run.clone(), engine.now().as_second());
     blocking(move || {
         let repository = JobRepository::look(&run, &place)?;
         let Some((_, job)) = run.job() else { return Ok(()) };
-        take_back(&repository, &repository.branch(&job.phase), &place.clone(), at)
+        take_back(&repository, &repository.branch(&job.phase), &place.clone(), at)?;
+        Ok(repository.bare.discard_rested(&place.clone())?)
     })
     .await
 }

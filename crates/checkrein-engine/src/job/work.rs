@@ -244,7 +244,9 @@ fn settle(
     for finding in collected.iter().flat_map(|collected| &collected.findings) {
         outcome.response.warn(finding.to_string());
     }
-    repository.bare.discard_clone(&prepared.clone)?;
+    if let Some(collected) = &collected {
+        repository.bare.rest_clone(&prepared.clone, collected)?;
+    }
     describe(run, prepared, outcome, collected, at)
 }
 

@@ -207,8 +207,8 @@ impl Engine {
     }
 
     /// Whether it is under way, and nobody drives it.
-    pub fn is_left(&self, run: &RunRow) -> bool {
-        run.state.status == RunStatus::Running && place::Place::at(&self.store, &run.id).is_free()
+    pub fn is_left(&self, id: &RunId) -> bool {
+        place::Place::at(&self.store, id).is_free()
     }
 
     /// The run a person means: by its id, or by a beginning or end of it that no other has.

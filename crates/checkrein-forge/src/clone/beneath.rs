@@ -1,11 +1,11 @@
-//! Opening what is below a directory without ever following a link, so that nothing outside is read.
+//! Opening what is below a directory without ever following a link, so that nothing outside is read or written.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::path::TreePath;
@@ -43,12 +43,11 @@ impl Root {
             if matches!(name.as_slice(), b"." | b"..") {
                 continue;
             }
-            let stat =
-                match rustix::fs::statat(&self.0, name.as_slice(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
-                    Ok(stat) => stat,
-                    Err(Errno::NOENT) => continue,
-                    Err(error) => return Err(error),
-                };
+            let stat = match rustix::fs::statat(&self.0, name.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => continue,
+                Err(error) => return Err(error),
+            };
             entries.push(Found { name, kind: FileType::from_raw_mode(stat.st_mode), stat });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -81,6 +80,54 @@ impl Root {
         let (directory, name) = split(path);
         let parent = self.directory(&directory)?;
         Ok(rustix::fs::readlinkat(&parent.0, name, Vec::new())?.into_bytes())
+    }
+
+    /// A new file in the place of whatever was there; what is linked to that is left as it is.
+    pub fn write(&self, path: &TreePath, content: &[u8], executable: bool) -> std::io::Result<()> {
+        let (parent, name) = self.cleared(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(if executable { 0o777 } else { 0o666 });
+        File::from(rustix::fs::openat(&parent.0, name, flags, mode)?).write_all(content)
+    }
+
+    /// A new link in the place of whatever was there.
+    pub fn make_link(&self, path: &TreePath, target: &[u8]) -> rustix::io::Result<()> {
+        let (parent, name) = self.cleared(path)?;
+        rustix::fs::symlinkat(target, &parent.0, name)
+    }
+
+    /// Removes a file, and the directories that are empty without it.
+    pub fn remove(&self, path: &TreePath) -> rustix::io::Result<()> {
+        let (directory, name) = split(path);
+        rustix::fs::unlinkat(&self.directory(&directory)?.0, name, AtFlags::empty())?;
+        for directory in path.parents() {
+            let directory = TreePath::new(directory);
+            let (above, name) = split(&directory);
+            if rustix::fs::unlinkat(&self.directory(&above)?.0, name, AtFlags::REMOVEDIR).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory of a path, made if it is missing, in which nothing has this name.
+    fn cleared<'a>(&self, path: &'a TreePath) -> rustix::io::Result<(Root, &'a [u8])> {
+        let (directory, name) = split(path);
+        let mut parent = self.directory(&TreePath::new(Vec::new()))?;
+        for part in directory.as_bytes().split(|b| *b == b'/').filter(|part| !part.is_empty()) {
+            match rustix::fs::mkdirat(&parent.0, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+            parent = parent.directory(&TreePath::new(part))?;
+        }
+        match rustix::fs::unlinkat(&parent.0, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            // A directory that is empty may go; one that is not stays, and the file cannot be written.
+            Err(Errno::ISDIR) => rustix::fs::unlinkat(&parent.0, name, AtFlags::REMOVEDIR)?,
+            Err(error) => return Err(error),
+        }
+        Ok((parent, name))
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Collected {
     /// What differs between the last collection, or the start, and this one.
     pub files_changed: Vec<TreePath>,
     pub findings: Vec<Finding>,
+    /// Whether the clone holds the files of `work`, and beside them only what is ignored.
+    pub whole: bool,
 }
 
 impl Bare {
@@ -80,6 +82,7 @@ impl Bare {
         };
         let (taken, mut findings) = Walk::new(&root, &had, collect.limits, Ignored::new(self)).run()?;
         findings.extend(odd);
+        let whole = !taken.iter().any(|taken| matches!(taken.content, Content::Kept { .. }));
         let (work, odd) =
             self.write_work(collect, &before, &Files { root: &root, had: &had, taken }, history.as_ref())?;
         findings.extend(odd);
@@ -89,7 +92,8 @@ impl Bare {
         let files_changed = self.changed_paths(&before.taken, &work)?;
         let by = collect.engine.at(collect.at_seconds);
         let (head, landing) = self.land(collect.branch, &head, &before, now, &by)?;
-        Ok(Collected { head, work, landing, files_changed, findings })
+        let whole = whole && findings.is_empty();
+        Ok(Collected { head, work, landing, files_changed, findings, whole })
     }
 
     /// The agent's commits again in its own name, and what it left uncommitted on top.

@@ -1,7 +1,8 @@
 //! The clone an agent works in.
 //!
 //! It has its own copy of everything, so whatever an agent does to it, the job's repository stays whole.
-//! After an agent has been in it, git is never run there again: `collect` reads its files itself.
+//! After an agent has been in it, git is never run on its repository or among its files again: `collect` reads
+//! them itself, and what of them is used again is brought up to date by `rested`.
 
 mod beneath;
 mod collect;
@@ -9,23 +10,29 @@ mod finding;
 mod history;
 mod ignored;
 mod remove;
+mod rested;
 mod walk;
 
 pub use collect::{Collect, Collected};
 pub use finding::Finding;
+pub use remove::remove_all;
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
+
+use tempfile::TempDir;
 
 use crate::branch::Branch;
 use crate::error::ForgeError;
-use crate::git::UPLOAD_PACK;
+use crate::git::ATTRIBUTES;
 use crate::identity::Identity;
 use crate::oid::Oid;
 use crate::path::quoted;
 use crate::push::Remembered;
 use crate::refs::Transaction;
-use crate::repository::{Bare, FETCH, Kind, init};
+use crate::repository::{Bare, Format};
 
 /// How much of what an agent left is taken. What is beyond is a finding, and the branch keeps what it had.
 #[derive(Clone, Copy, Debug)]
@@ -51,15 +58,19 @@ impl Bare {
             return Err(ForgeError::Exists { path: path.to_owned() });
         }
         let head = self.existing_head(branch)?;
+        // Before the files, which whoever waits for the disk would have to wait for too.
+        self.change(Remembered::at(&head).write(branch, Transaction::default(), None))?;
         let failed = |error| ForgeError::file(path, error);
         let parent = path.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(parent).map_err(failed)?;
         // Built beside its place and moved there, so that half of one is never worked in.
-        let building = tempfile::Builder::new().prefix(".cloning-").tempdir_in(parent).map_err(failed)?;
-        let building = building.path().canonicalize().map_err(failed).map(|path| (building, path))?;
-        self.fill_clone(&building.1, branch, &head, agent)?;
-        self.change(Remembered::at(&head).write(branch, Transaction::default(), None))?;
-        fs::rename(&building.1, path).map_err(failed)?;
+        let (building, files) = match self.revive(path, &head) {
+            Some(revived) => (revived, Files::There),
+            None => (building(path).map_err(failed)?, Files::Missing),
+        };
+        let place = building.path().canonicalize().map_err(failed)?;
+        self.fill_clone(&place, branch, &head, agent, files)?;
+        fs::rename(&place, path).map_err(failed)?;
         Ok(head)
     }
 
@@ -68,41 +79,78 @@ impl Bare {
         remove::remove(path).map_err(|error| ForgeError::file(path, error))
     }
 
+    /// The clone's own repository, made of bytes we know: no template, no remote that a push could find.
     fn fill_clone(
         &self,
         place: &Path,
         branch: &Branch,
         head: &Oid,
         agent: &Identity,
+        files: Files,
     ) -> Result<(), ForgeError> {
-        let git = self.git();
-        init(git, place, Kind::WithFiles, self.format(), branch)?;
         let inside = place.join(".git");
-        let on = |arguments: &[&str]| git.call_on(&inside, arguments).env("GIT_WORK_TREE", place);
-        // No remote is written down, so that a push of the agent finds no way by itself.
-        let (main, unmerged) = (self.names().main(), branch.unmerged());
-        let mut fetch =
-            git.call_on(&inside, FETCH).arg("--update-head-ok").arg(UPLOAD_PACK).arg("--").arg(self.path());
-        fetch = fetch.arg(format!("{head}:{}", branch.reference()));
-        // What the branch may have to be merged with.
-        let others = [main, unmerged].map(|other| other.reference());
-        for reference in self.references(&others)?.into_keys() {
-            if others.contains(&reference) && reference != branch.reference() {
-                fetch = fetch.arg(format!("{reference}:{reference}"));
-            }
-        }
-        fetch.run()?;
-        on(&["read-tree", "-m", "-u", "HEAD"]).run()?;
-        // Nobody but us has been here yet, so what git keeps is written without asking it three times.
-        let config = inside.join("config");
-        let failed = |error| ForgeError::file(&config, error);
-        let (name, email) = (quoted(agent.name().as_bytes()), quoted(agent.email().as_bytes()));
-        let mut lines = fs::read(&config).map_err(failed)?;
-        lines.extend(b"[user]\n\tname = ");
-        lines.extend(name);
-        lines.extend(b"\n\temail = ");
-        lines.extend(email);
-        lines.extend(b"\n[gc]\n\tauto = 0\n");
-        fs::write(&config, lines).map_err(failed)
+        let failed = |error| ForgeError::file(&inside, error);
+        // What the branch may have to be merged with comes along.
+        let (main, unmerged) = (self.names().main().reference(), branch.unmerged().reference());
+        let mut references = self.references(&[main.clone(), unmerged.clone()])?;
+        references.retain(|name, _| *name == main || *name == unmerged);
+        references.insert(branch.reference(), head.clone());
+        self.write_repository(&inside, branch, &references, agent).map_err(failed)?;
+
+        let wanted: String = references.values().map(|oid| format!("{oid}\n")).collect();
+        let pack = ["pack-objects", "--revs", "--quiet", "--delta-base-offset"];
+        let call = self.call(pack).arg(inside.join("objects/pack/pack"));
+        call.unsynced().run_with(wanted.into_bytes())?;
+        let read: &[&str] = match files {
+            Files::Missing => &["read-tree", "-m", "-u", "HEAD"],
+            Files::There => &["read-tree", "HEAD"],
+        };
+        self.git().call_on(&inside, read).env("GIT_WORK_TREE", place).unsynced().run().map(drop)
     }
+
+    fn write_repository(
+        &self,
+        inside: &Path,
+        branch: &Branch,
+        references: &BTreeMap<String, Oid>,
+        agent: &Identity,
+    ) -> io::Result<()> {
+        for directory in ["objects/pack", "objects/info", "refs/heads", "refs/tags", "info"] {
+            fs::create_dir_all(inside.join(directory))?;
+        }
+        let (version, extensions) = match self.format() {
+            Format::Sha1 => (0, ""),
+            Format::Sha256 => (1, "[extensions]\n\tobjectformat = sha256\n"),
+        };
+        let mut config = format!(
+            "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\
+             \tlogallrefupdates = true\n{extensions}[gc]\n\tauto = 0\n[user]\n\tname = "
+        )
+        .into_bytes();
+        config.extend(quoted(agent.name().as_bytes()));
+        config.extend(b"\n\temail = ");
+        config.extend(quoted(agent.email().as_bytes()));
+        config.push(b'\n');
+        fs::write(inside.join("config"), config)?;
+        fs::write(inside.join("HEAD"), format!("ref: {}\n", branch.reference()))?;
+        fs::write(inside.join("info/attributes"), ATTRIBUTES)?;
+        let packed: String = references.iter().map(|(name, oid)| format!("{oid} {name}\n")).collect();
+        fs::write(inside.join("packed-refs"), format!("# pack-refs with: sorted \n{packed}"))?;
+        match fs::copy(self.path().join("shallow"), inside.join("shallow")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether the files of a clone have to be written.
+#[derive(Clone, Copy)]
+enum Files {
+    Missing,
+    There,
+}
+
+/// A directory beside a clone, for what becomes one.
+fn building(path: &Path) -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix(".cloning-").tempdir_in(path.parent().unwrap_or(Path::new("/")))
 }

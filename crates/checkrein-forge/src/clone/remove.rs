@@ -27,7 +27,8 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-fn remove_all(path: &Path) -> io::Result<()> {
+/// Removes whatever is there, also what an agent made hard to remove.
+pub fn remove_all(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

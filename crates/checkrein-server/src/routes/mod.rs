@@ -37,6 +37,7 @@ pub fn all() -> Vec<Route> {
         run::create::route(),
         run::list::route(),
         run::show::route(),
+        run::definition::route(),
         run::resume::route(),
         run::rerun::route(),
         run::cancel::route(),

@@ -78,6 +78,15 @@ impl From<&CheckpointView> for WholeCheckpoint {
     }
 }
 
+impl WholeCheckpoint {
+    /// How many bytes a deliverable has that is neither text nor JSON.
+    pub fn bytes(&self) -> Option<usize> {
+        let object = self.deliverable.as_object().filter(|object| object.len() == 1)?;
+        let encoded = object.get("base64")?.as_str()?;
+        BASE64_STANDARD.decode(encoded).ok().map(|bytes| bytes.len())
+    }
+}
+
 /// What a worker asks about.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -135,6 +144,19 @@ impl TryFrom<CheckpointRequest> for NewCheckpoint {
         };
         let CheckpointRequest { id, worker, phase, kind, .. } = request;
         Ok(NewCheckpoint { id, worker, phase, kind, deliverable })
+    }
+}
+
+/// For whoever asks a server.
+impl From<NewCheckpoint> for CheckpointRequest {
+    fn from(new: NewCheckpoint) -> CheckpointRequest {
+        let (deliverable, deliverable_base64) = match new.deliverable {
+            Deliverable::Text(text) => (Value::String(text), None),
+            Deliverable::Json(value) => (value, None),
+            Deliverable::Bytes(bytes) => (Value::Null, Some(BASE64_STANDARD.encode(bytes))),
+        };
+        let NewCheckpoint { id, worker, phase, kind, .. } = new;
+        CheckpointRequest { id, worker, phase, kind, deliverable, deliverable_base64 }
     }
 }
 

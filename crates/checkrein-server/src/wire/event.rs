@@ -36,6 +36,17 @@ impl From<&StoredEvent> for Event {
     }
 }
 
+impl Event {
+    /// The event itself again; nothing where a newer server says what is not known here.
+    pub fn unsaid(&self) -> Option<Said> {
+        let said = self.said.iter().map(|(key, value)| match key.as_str() {
+            "boundary" => ("at".to_owned(), value.clone()),
+            _ => (key.clone(), value.clone()),
+        });
+        serde_json::from_value(serde_json::Value::Object(said.collect())).ok()
+    }
+}
+
 /// What an event says. Where something happened is `at` in the event; when is the same word in what is
 /// around it.
 pub fn said(event: &impl Serialize) -> Object {

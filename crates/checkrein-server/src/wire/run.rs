@@ -211,3 +211,12 @@ impl Run {
         }
     }
 }
+
+/// What one attempt of a step wrote.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct AttemptOutput {
+    pub task: String,
+    pub attempt: u32,
+    pub stdout: String,
+    pub stderr: String,
+}

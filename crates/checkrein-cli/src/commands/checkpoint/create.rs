@@ -11,7 +11,7 @@ use super::wait::duration;
 use crate::error::{CliError, note};
 use crate::files;
 use crate::output::{Output, one_line, quoted};
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -60,8 +60,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             return Err(CliError::usage("there is nothing to approve").hint("give --deliverable or --file"));
         }
     };
-    let session = args.store.open()?;
-    let who = session.principal()?;
+    let desk = args.store.desk()?;
     let new = NewCheckpoint {
         id: args.id.clone(),
         worker: args.worker.clone(),
@@ -69,10 +68,16 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         kind: args.kind.clone(),
         deliverable,
     };
-    let checkpoint = session.wait(session.engine.create_checkpoint(&who, new))?;
+    let checkpoint = match &desk {
+        Desk::Here(session) => {
+            let who = session.principal()?;
+            Checkpoint::from(&session.wait(session.engine.create_checkpoint(&who, new))?)
+        }
+        Desk::There(remote) => remote.create_checkpoint(new)?,
+    };
     let pending = checkpoint.status == CheckpointStatus::Pending;
     if pending && !args.json {
-        let id = quoted(checkpoint.id.as_str());
+        let id = quoted(&checkpoint.id);
         let end_of_options = if id.starts_with('-') { "-- " } else { "" };
         note(format_args!(
             "{} waits for a person: `checkrein approve {end_of_options}{id}`",
@@ -80,13 +85,11 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         ));
     }
     if args.wait && pending {
-        let view =
-            session.wait(session.engine.wait_for_checkpoint(&who, checkpoint.id.as_str(), args.timeout))?;
-        return super::wait::answer(&view, args.json);
+        return super::wait::wait(&desk, &checkpoint.id, args.timeout, args.json);
     }
     let exit = shape::exit(checkpoint.status);
     if args.json {
-        return Ok(Output::json(&Checkpoint::from(&checkpoint))?.exit(exit));
+        return Ok(Output::json(&checkpoint)?.exit(exit));
     }
     Ok(Output::text(super::wait::line(&checkpoint)).exit(exit))
 }

@@ -6,7 +6,7 @@ use checkrein_store::CheckpointFilter;
 use super::shape::age;
 use crate::error::CliError;
 use crate::output::{Output, Table, one_line};
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -46,8 +46,6 @@ fn status(text: &str) -> Result<CheckpointStatus, String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open_to_read()?;
-    let who = session.principal()?;
     let filter = CheckpointFilter {
         status: args.status,
         worker: args.worker.clone(),
@@ -56,25 +54,56 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         run: args.run.clone(),
         owner: None,
     };
-    let page = session.wait(session.engine.checkpoints(&who, &filter, args.after, args.limit))?;
+    let page = checkpoints(&args.store, &filter, args.after, args.limit)?;
     if args.json {
-        return Output::json(&Page::of(page, |stored| Checkpoint::from(&stored.checkpoint)));
+        return Output::json(&page);
     }
     if page.items.is_empty() {
         return Ok(Output::text("There is no such checkpoint.\n"));
     }
     let mut table = Table::new(&["status", "age", "worker", "phase", "type", "id"]);
-    for item in &page.items {
-        let checkpoint = &item.checkpoint;
+    for checkpoint in &page.items {
         table.row(vec![
             checkpoint.status.to_string(),
             age(checkpoint.created_at),
             one_line(&checkpoint.worker),
             one_line(&checkpoint.phase),
             one_line(&checkpoint.kind),
-            checkpoint.id.to_string(),
+            checkpoint.id.clone(),
         ]);
     }
     let more = page.next.map_or(String::new(), |next| format!("… more with `--after {next}`\n"));
     Ok(Output::text(format!("{}{more}", table.render())))
+}
+
+/// Part of the list, here or from a server.
+pub fn checkpoints(
+    place: &StorePlace,
+    filter: &CheckpointFilter,
+    after: i64,
+    limit: usize,
+) -> Result<Page<Checkpoint>, CliError> {
+    match place.desk_to_read()? {
+        Desk::Here(session) => {
+            let who = session.principal()?;
+            let page = session.wait(session.engine.checkpoints(&who, filter, after, limit))?;
+            Ok(Page::of(page, |stored| Checkpoint::from(&stored.checkpoint)))
+        }
+        Desk::There(remote) => {
+            let CheckpointFilter { status, worker, phase, kind, run, owner: _ } = filter.clone();
+            let status = status.map(|status| status.name().to_owned());
+            let after = (after > 0).then(|| after.to_string());
+            let wanted = [
+                ("status", status),
+                ("worker", worker),
+                ("phase", phase),
+                ("type", kind),
+                ("run", run),
+                ("after", after),
+            ];
+            let query: Vec<(&str, String)> =
+                wanted.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+            remote.list(&["checkpoints"], &query, "after", limit)
+        }
+    }
 }

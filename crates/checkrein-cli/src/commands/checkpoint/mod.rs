@@ -7,6 +7,7 @@ mod show;
 pub mod wait;
 mod withdraw;
 
+pub use list::checkpoints;
 pub use wait::duration;
 
 /// How many rows a list shows at most.

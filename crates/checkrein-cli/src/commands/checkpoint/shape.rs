@@ -4,21 +4,21 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use checkrein_core::checkpoint::CheckpointStatus;
-use checkrein_core::deliverable::Deliverable;
-use checkrein_engine::CheckpointView;
+use checkrein_server::wire::checkpoint::WholeCheckpoint;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::error::Exit;
 use crate::output::harmless;
 
 /// A checkpoint for a person.
-pub fn described(view: &CheckpointView) -> String {
-    let c = &view.checkpoint;
+pub fn described(whole: &WholeCheckpoint) -> String {
+    let c = &whole.checkpoint;
     let mut out = String::new();
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(out, "{name:<12}{}", harmless(value));
     };
-    line("checkpoint", c.id.as_str());
+    line("checkpoint", &c.id);
     line("status", c.status.name());
     line("worker", &c.worker);
     line("phase", &c.phase);
@@ -35,17 +35,17 @@ pub fn described(view: &CheckpointView) -> String {
         line("reason", reason);
     }
     out.push('\n');
-    match view.content.as_ref().map(|content| content.deliverable()) {
-        None => out.push_str("(its content was removed by retention)\n"),
-        Some(Deliverable::Text(text)) => {
+    match (&whole.deliverable, whole.bytes()) {
+        (_, Some(bytes)) => {
+            let _ = writeln!(out, "({bytes} bytes that are not text)");
+        }
+        (Value::Null, None) => out.push_str("(its content was removed by retention)\n"),
+        (Value::String(text), None) => {
             let _ = writeln!(out, "{}", harmless(text.trim_end()));
         }
-        Some(Deliverable::Json(value)) => {
-            let pretty = serde_json::to_string_pretty(&value).unwrap_or_default();
+        (value, None) => {
+            let pretty = serde_json::to_string_pretty(value).unwrap_or_default();
             let _ = writeln!(out, "{}", harmless(&pretty));
-        }
-        Some(Deliverable::Bytes(bytes)) => {
-            let _ = writeln!(out, "({} bytes that are not text)", bytes.len());
         }
     }
     out

@@ -3,7 +3,7 @@ use checkrein_server::wire::checkpoint::WholeCheckpoint;
 use super::shape;
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -17,12 +17,12 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open_to_read()?;
-    let who = session.principal()?;
-    let view = session.wait(session.engine.checkpoint(&who, &args.id))?;
-    if args.json {
-        Output::json(&WholeCheckpoint::from(&view))
-    } else {
-        Ok(Output::text(shape::described(&view)))
-    }
+    let whole = match args.store.desk_to_read()? {
+        Desk::Here(session) => {
+            let who = session.principal()?;
+            WholeCheckpoint::from(&session.wait(session.engine.checkpoint(&who, &args.id))?)
+        }
+        Desk::There(remote) => remote.checkpoint(&args.id)?,
+    };
+    if args.json { Output::json(&whole) } else { Ok(Output::text(shape::described(&whole))) }
 }

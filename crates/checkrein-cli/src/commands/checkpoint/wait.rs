@@ -1,13 +1,11 @@
 use std::time::Duration;
 
-use checkrein_core::checkpoint::Checkpoint;
-use checkrein_engine::CheckpointView;
-use checkrein_server::wire::checkpoint::WholeCheckpoint;
+use checkrein_server::wire::checkpoint::{Checkpoint, WholeCheckpoint};
 
 use super::shape;
 use crate::error::CliError;
 use crate::output::{Output, one_line};
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -24,16 +22,19 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.principal()?;
-    let view = session.wait(session.engine.wait_for_checkpoint(&who, &args.id, args.timeout))?;
-    answer(&view, args.json)
+    wait(&args.store.desk()?, &args.id, args.timeout, args.json)
 }
 
-pub fn answer(view: &CheckpointView, json: bool) -> Result<Output, CliError> {
-    let exit = shape::exit(view.checkpoint.status);
-    let output =
-        if json { Output::json(&WholeCheckpoint::from(view))? } else { Output::text(line(&view.checkpoint)) };
+pub fn wait(desk: &Desk, id: &str, timeout: Option<Duration>, json: bool) -> Result<Output, CliError> {
+    let whole = match desk {
+        Desk::Here(session) => {
+            let who = session.principal()?;
+            WholeCheckpoint::from(&session.wait(session.engine.wait_for_checkpoint(&who, id, timeout))?)
+        }
+        Desk::There(remote) => remote.wait_for_checkpoint(id, timeout)?,
+    };
+    let exit = shape::exit(whole.checkpoint.status);
+    let output = if json { Output::json(&whole)? } else { Output::text(line(&whole.checkpoint)) };
     Ok(output.exit(exit))
 }
 

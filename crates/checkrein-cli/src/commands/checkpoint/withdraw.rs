@@ -1,9 +1,10 @@
 use checkrein_server::wire::checkpoint::Checkpoint;
+use serde_json::json;
 
 use super::wait;
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -20,12 +21,19 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.judge()?;
-    let checkpoint =
-        session.wait(session.engine.withdraw_checkpoint(&who, &args.id, args.message.clone()))?;
+    let reason = args.message.clone();
+    let checkpoint = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.judge()?;
+            Checkpoint::from(&session.wait(session.engine.withdraw_checkpoint(&who, &args.id, reason))?)
+        }
+        Desk::There(remote) => {
+            outside_attempt("a checkpoint cannot be withdrawn")?;
+            remote.post(&["checkpoints", &args.id, "withdraw"], &json!({"reason": reason}))?
+        }
+    };
     if args.json {
-        return Output::json(&Checkpoint::from(&checkpoint));
+        return Output::json(&checkpoint);
     }
     Ok(Output::text(wait::line(&checkpoint)))
 }

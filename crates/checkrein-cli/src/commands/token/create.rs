@@ -1,14 +1,16 @@
 use std::time::Duration;
 
 use checkrein_core::config::env;
+use checkrein_core::duration::Written;
 use checkrein_core::principal::{PrincipalKind, Role};
 use checkrein_engine::NewToken;
 use checkrein_server::wire::token as wire;
+use serde_json::json;
 
 use crate::commands::checkpoint::duration;
 use crate::error::{CliError, note};
 use crate::output::Output;
-use crate::session::{StorePlace, local_name};
+use crate::session::{Desk, Session, StorePlace, local_name};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -33,23 +35,35 @@ fn role(text: &str) -> Result<Role, String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.manager()?;
-    let kind = PrincipalKind::of_role(args.role);
-    // A time too far away to be told must not become no end at all.
-    let end = |length: Duration| checkrein_engine::now().checked_add(length);
-    let expires_at = args.expires.map(end).transpose();
-    let expires_at = expires_at.map_err(|_| CliError::usage("`--expires` is further away than times go"))?;
     let name = args.name.clone().unwrap_or_else(local_name);
-    let new = NewToken { name, kind, role: args.role, expires_at };
-    let token = session.wait(session.engine.create_token(&who, new))?;
+    let token = match args.store.desk()? {
+        Desk::Here(session) => args.made(&session, name)?,
+        Desk::There(remote) => {
+            let expires = args.expires.map(|time| Written(time).to_string());
+            remote.post(&["tokens"], &json!({"role": args.role, "name": name, "expires": expires}))?
+        }
+    };
     if args.json {
-        return Output::json(&wire::NewToken::from(&token));
+        return Output::json(&token);
     }
     note(format_args!(
         "shown once; use it as {}, revoke it with `checkrein token revoke {}`",
         env::TOKEN,
-        token.row.id
+        token.id
     ));
-    Ok(Output::text(format!("{}\n", token.secret)))
+    Ok(Output::text(format!("{}\n", token.token)))
+}
+
+impl Args {
+    fn made(&self, session: &Session, name: String) -> Result<wire::NewToken, CliError> {
+        let who = session.manager()?;
+        let kind = PrincipalKind::of_role(self.role);
+        // A time too far away to be told must not become no end at all.
+        let end = |length: Duration| checkrein_engine::now().checked_add(length);
+        let expires_at = self.expires.map(end).transpose();
+        let expires_at =
+            expires_at.map_err(|_| CliError::usage("`--expires` is further away than times go"))?;
+        let new = NewToken { name, kind, role: self.role, expires_at };
+        Ok(wire::NewToken::from(&session.wait(session.engine.create_token(&who, new))?))
+    }
 }

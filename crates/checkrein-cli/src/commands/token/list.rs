@@ -2,7 +2,7 @@ use checkrein_server::wire::token::Token;
 
 use crate::error::CliError;
 use crate::output::{Output, Table, one_line};
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -14,12 +14,15 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.manager()?;
-    let tokens = session.wait(session.engine.tokens(&who))?;
+    let tokens: Vec<Token> = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.manager()?;
+            session.wait(session.engine.tokens(&who))?.iter().map(Token::from).collect()
+        }
+        Desk::There(remote) => remote.get(&["tokens"], &[])?,
+    };
     if args.json {
-        let rows: Vec<Token> = tokens.iter().map(Token::from).collect();
-        return Output::json(&rows);
+        return Output::json(&tokens);
     }
     if tokens.is_empty() {
         return Ok(Output::text("There are no tokens.\n"));
@@ -33,12 +36,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             (None, Some(at)) => format!("expires {at}"),
             (None, None) => "good".to_owned(),
         };
-        table.row(vec![
-            token.id.clone(),
-            one_line(&token.principal.name),
-            token.principal.role.to_string(),
-            state,
-        ]);
+        table.row(vec![token.id.clone(), one_line(&token.name), token.role.to_string(), state]);
     }
     Ok(Output::text(table.render()))
 }

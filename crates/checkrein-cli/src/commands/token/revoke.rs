@@ -2,7 +2,7 @@ use checkrein_server::wire::token::Token;
 
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Desk, StorePlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -16,11 +16,15 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.manager()?;
-    let token = session.wait(session.engine.revoke_token(&who, &args.id))?;
+    let token = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.manager()?;
+            Token::from(&session.wait(session.engine.revoke_token(&who, &args.id))?)
+        }
+        Desk::There(remote) => remote.delete(&["tokens", &args.id])?,
+    };
     if args.json {
-        return Output::json(&Token::from(&token));
+        return Output::json(&token);
     }
     Ok(Output::text(format!("revoked {}\n", args.id)))
 }

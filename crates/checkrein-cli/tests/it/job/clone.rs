@@ -85,6 +85,22 @@ fn a_clone_that_is_gone_is_told() {
 }
 
 #[test]
+fn what_git_ignores_stays_until_the_job_is_over() {
+    let agent = r#"case $n in
+      1) mkdir target; echo built > target/thing; printf '/target/\n' > .gitignore; usual ;;
+      *) cat target/thing >> "$here/seen"; usual ;;
+    esac"#;
+    let job = job(scene(agent), &["--autonomy", "partial"], 3);
+    job.approve(3);
+    let seen = std::fs::read_to_string(job.place.path().join("seen")).unwrap();
+    assert_eq!(seen, "built\nbuilt\n", "in each phase after the first");
+    job.approve(0);
+    let beside = std::fs::read_dir(job.repository().parent().unwrap()).unwrap();
+    let names: Vec<String> = beside.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!names.iter().any(|name| name.starts_with("rested") || name == "clone"), "{names:?}");
+}
+
+#[test]
 fn a_clone_that_became_something_else_is_not_followed() {
     let agent = r#"case $n in
       2) d=$PWD; cd ..; rm -rf "$d"; mkdir "$here/outside"; echo secret > "$here/outside/secret"

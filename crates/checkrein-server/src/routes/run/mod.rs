@@ -2,6 +2,7 @@
 
 pub mod cancel;
 pub mod create;
+pub mod definition;
 pub mod events;
 pub mod list;
 pub mod log;
