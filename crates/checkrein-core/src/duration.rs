@@ -13,6 +13,9 @@ pub struct Written(pub Duration);
 
 const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
+/// What [`parse`] reads, for descriptions.
+pub const PATTERN: &str = r"^\s*([0-9]{1,9}|([0-9]{1,9}(ms|s|m|h|d)\s*){1,5})\s*$";
+
 /// Reads `1h 30m`; units from `ms` to `d`, in any order, each with a whole number.
 pub fn parse(text: &str) -> Option<Duration> {
     let mut total_ms: u64 = 0;

@@ -189,12 +189,18 @@ impl<T: DeserializeOwned + JsonSchema + Default + Send> Body for MaybeJson<T> {
 
 /// Quickly where all is well; with the place of every mistake where it is not.
 fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    if let Ok(read) = serde_json::from_slice(body) {
+    // Serde would take a list for an object, field by field.
+    let is_object = body.trim_ascii_start().starts_with(b"{");
+    if is_object && let Ok(read) = serde_json::from_slice(body) {
         return Ok(read);
     }
     let Ok(text) = std::str::from_utf8(body) else {
         return Err(Problem::new(Kind::Malformed, "the body is not UTF-8"));
     };
+    // In a file nothing at all is an empty object; a program that sends it has made a mistake.
+    if text.trim() == "null" {
+        return Err(Problem::new(Kind::Invalid, "expected an object, found null"));
+    }
     let document = Document::parse("body", text, Format::Json)
         .map_err(|problems| Problem::of_text(Kind::Malformed, &problems))?;
     match decode::<T>(&Arc::new(document), Gravity::Error) {
@@ -244,6 +250,8 @@ mod tests {
             ("{", Kind::Malformed, ""),
             ("", Kind::Malformed, ""),
             ("[]", Kind::Invalid, ""),
+            (r#"[3, "x"]"#, Kind::Invalid, "found a list"),
+            (" null ", Kind::Invalid, "found null"),
             (r#"{"limit": "x"}"#, Kind::Invalid, "limit: "),
             (r#"{"limt": 1}"#, Kind::Invalid, "unknown key `limt`"),
         ] {

@@ -15,6 +15,7 @@ use crate::wire::checkpoint::WholeCheckpoint;
 #[serde(deny_unknown_fields)]
 struct Wanted {
     /// How long to wait at most, such as 30s; a minute is the most
+    #[schemars(regex(pattern = checkrein_core::duration::PATTERN))]
     timeout: Option<String>,
 }
 

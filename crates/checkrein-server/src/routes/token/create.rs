@@ -16,8 +16,10 @@ struct Wanted {
     /// What its bearer may do
     role: Role,
     /// Whose it is; verdicts are recorded under this name
+    #[schemars(length(min = 1))]
     name: String,
     /// How long it is good for, such as 30d; for ever if nothing is said
+    #[schemars(regex(pattern = checkrein_core::duration::PATTERN))]
     expires: Option<String>,
 }
 
