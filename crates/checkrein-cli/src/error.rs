@@ -135,6 +135,9 @@ impl From<EngineError> for CliError {
             | EngineError::NoExpert(_)
             | EngineError::OtherContent(_)
             | EngineError::NothingToReview(_)
+            | EngineError::ReviewOver(_)
+            | EngineError::NotChanged { .. }
+            | EngineError::NoOpenBranch(_)
             | EngineError::NoRepository(_)
             | EngineError::MarkedFiles { .. }
             | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })
@@ -146,6 +149,7 @@ impl From<EngineError> for CliError {
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)
+            | EngineError::SameDocument(_)
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. })
             | EngineError::BadId(_)
@@ -188,6 +192,9 @@ impl From<EngineError> for CliError {
                 "name one with `--agent 'claude -p'`, or as `agent:` in checkrein.yaml; a script will do: `--agent cmd:./agent.sh`",
             ),
             EngineError::NotAReview(_) => Some("`checkrein checkpoint show ID` shows any checkpoint"),
+            EngineError::ReviewOver(_) => Some("`checkrein inbox` shows what waits"),
+            EngineError::NotChanged { .. } => Some("`checkrein review ID --stat` lists what did"),
+            EngineError::SameDocument(_) => Some("the agent finds them by name; rename one"),
             EngineError::MarkedFiles { .. } => Some("`--confirm` approves all the same"),
             EngineError::UncommittedExpert { .. } => {
                 Some("commit it, or move it to the experts in your own settings")

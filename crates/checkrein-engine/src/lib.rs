@@ -40,7 +40,9 @@ pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
-pub use job::{NewJob, RepositoryWanted, ReviewMaterial, Reviewed};
+pub use job::{
+    JobView, NewJob, RepositoryWanted, ReviewMaterial, Reviewed, Thread, Wanted as BranchesWanted, threads,
+};
 pub use policy::Decided;
 pub use request::{Begun, Nonce, UnderWay};
 pub use run::{

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use checkrein_core::config::Settings;
+use checkrein_core::run::RunId;
 
 use crate::Engine;
 use crate::token::{PREFIX, SECRET_DIGITS};
@@ -22,7 +23,11 @@ impl Secrets {
             let found = settings.environment.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.clone())
         };
-        let values = settings.secrets().filter_map(value).filter(|value| value.len() >= SECRET_BYTES_MIN);
+        Secrets::among(settings.secrets().filter_map(value))
+    }
+
+    fn among(values: impl Iterator<Item = String>) -> Secrets {
+        let values = values.filter(|value| value.len() >= SECRET_BYTES_MIN);
         // In JSON a quote or a line end looks different, and shows the secret as well.
         let written = |value: String| {
             let json = serde_json::to_string(&value).unwrap_or_default();
@@ -39,10 +44,9 @@ impl Secrets {
     }
 }
 
-impl Engine {
-    /// A text without what is secret here.
-    pub fn redacted<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        let masked = match &self.secrets.0 {
+impl Secrets {
+    fn masked<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        match &self.0 {
             Some(search) if search.is_match(text) => {
                 let mut out = Vec::with_capacity(text.len());
                 search.replace_all_with_bytes(text, &mut out, |_, _, out| {
@@ -52,10 +56,25 @@ impl Engine {
                 Cow::Owned(out)
             }
             _ => Cow::Borrowed(text),
-        };
+        }
+    }
+}
+
+impl Engine {
+    /// A text without what is secret here.
+    pub fn redacted<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let masked = self.secrets.masked(text);
         match without_tokens(&masked) {
             Some(clean) => Cow::Owned(clean),
             None => masked,
+        }
+    }
+
+    /// A text about a job, without what is secret of the addresses it was given.
+    pub fn redacted_of_job<'t>(&self, id: &RunId, text: &'t [u8]) -> Cow<'t, [u8]> {
+        match self.job_secrets(id) {
+            secrets if secrets.is_empty() => Cow::Borrowed(text),
+            secrets => Cow::Owned(Secrets::among(secrets.into_iter()).masked(text).into_owned()),
         }
     }
 }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Content, Sent};
-use crate::wire::checkpoint::BadDigest;
+use crate::wire::checkpoint::BadVerdict;
 
 /// The kinds of refusal. Each is a stable URI, a status and a title; a new one is a new row in [`KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +185,7 @@ impl Problem {
         if let Some(seconds) = self.retry_after {
             headers.push((header::RETRY_AFTER, seconds.into()));
         }
-        Sent { status: self.kind.status(), headers, content }
+        Sent { status: self.kind.status(), headers, content, about: None }
     }
 }
 
@@ -205,9 +205,11 @@ impl From<EngineError> for Problem {
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
             EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
-            EngineError::RunRefused(_) | EngineError::NothingToReview(_) | EngineError::NoRepository(_) => {
-                Kind::RunRefused
-            }
+            EngineError::RunRefused(_)
+            | EngineError::NothingToReview(_)
+            | EngineError::NoRepository(_)
+            | EngineError::NoOpenBranch(_) => Kind::RunRefused,
+            EngineError::ReviewOver(_) => Kind::AlreadyDecided,
             EngineError::MarkedFiles { .. } => Kind::MarkedFiles,
             EngineError::Unnamed(_) => Kind::DigestNeeded,
             EngineError::Forge(ForgeError::Moved { .. }) => Kind::RunBusy,
@@ -227,6 +229,8 @@ impl From<EngineError> for Problem {
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)
+            | EngineError::SameDocument(_)
+            | EngineError::NotChanged { .. }
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(
                 ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. } | ForgeError::BadName { .. },
@@ -258,6 +262,15 @@ impl From<EngineError> for Problem {
                 let problem = Problem::new(kind, error.to_string());
                 Problem { hint: hint.map(str::to_owned), ..problem }
             }
+            EngineError::NoAgent => Problem::new(kind, error.to_string()).hint(
+                "an administrator names one: `agent` here, or in the server's checkrein.yaml or expert",
+            ),
+            EngineError::SameDocument(_) => {
+                Problem::new(kind, error.to_string()).hint("the agent finds them by name; rename one")
+            }
+            EngineError::MarkedFiles { .. } => {
+                Problem::new(kind, error.to_string()).hint("`\"confirmed\": true` approves all the same")
+            }
             EngineError::Unnamed(_) => Problem::new(kind, error.to_string())
                 .hint("send the `digest` of the checkpoint you looked at"),
             other => Problem::new(kind, other.to_string()),
@@ -276,8 +289,8 @@ impl From<DefinitionError> for Problem {
     }
 }
 
-impl From<BadDigest> for Problem {
-    fn from(bad: BadDigest) -> Problem {
+impl From<BadVerdict> for Problem {
+    fn from(bad: BadVerdict) -> Problem {
         Problem::new(Kind::Invalid, bad.to_string())
     }
 }

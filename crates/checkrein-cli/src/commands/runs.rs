@@ -44,7 +44,7 @@ fn status(text: &str) -> Result<RunStatus, String> {
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open_to_read()?;
     let who = session.principal()?;
-    let filter = RunFilter { status: args.status, workflow: args.workflow.clone(), owner: None };
+    let filter = RunFilter { status: args.status, workflow: args.workflow.clone(), ..RunFilter::default() };
     let page = session.wait(session.engine.runs(&who, &filter, args.before, args.limit as usize))?;
     if args.json {
         return Output::json(&Page::of(page, |stored| RunItem::from(&stored)));

@@ -124,7 +124,8 @@ pub async fn a_list_has_the_newest_first(open: Open<'_>) {
     assert_eq!((rest, end), (vec!["r2".to_owned(), "r1".into(), "r0".into()], None));
     let held = RunFilter { status: Some(RunStatus::Held), ..RunFilter::default() };
     assert_eq!(store.runs(&held, None, 9).await.unwrap().items, []);
-    let mine = RunFilter { status: Some(RunStatus::Created), workflow: Some("w".into()), owner: None };
+    let mine =
+        RunFilter { status: Some(RunStatus::Created), workflow: Some("w".into()), ..RunFilter::default() };
     assert_eq!(store.runs(&mine, None, 9).await.unwrap().items.len(), 5);
 }
 

@@ -21,7 +21,7 @@ use super::{Move, Refusal, Run, RunEvent, RunStatus, UnderWay};
 use crate::boundary::PhaseKind;
 use crate::policy::Policy;
 
-pub use comment::{Comment, FileMark, NewComment, Tag};
+pub use comment::{Author, Comment, FileMark, NewComment, Tag};
 pub use definition::{Datasource, Isolation, JobDefinition, Merge, Repository};
 pub use land::{Conflict, Landed};
 pub use result::{AgentOutcome, AgentResult, Reply};

@@ -57,7 +57,11 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
         10 | 11 => {
             let text = "shorter".to_owned();
             let reply_to = dice.one_in(3).then(|| format!("c{}", dice.roll(5)));
-            Command::Comment { comment: NewComment { file: None, line: None, text, reply_to }, by }
+            Command::Comment {
+                comment: NewComment { file: None, line: None, text, reply_to },
+                by,
+                author: Author::Person,
+            }
         }
         12 => Command::Mark { file: "letter".into(), mark: Some(FileMark::ChangesRequested), by },
         13 => Command::ChangePolicy {

@@ -1,7 +1,11 @@
-//! Checkpoints: ask, look, wait, decide.
+//! Checkpoints: ask, look, wait, discuss, decide.
 
+pub mod comment;
+pub mod comments;
 pub mod create;
 pub mod list;
+pub mod mark;
+pub mod review;
 pub mod show;
 pub mod verdict;
 pub mod wait;

@@ -32,7 +32,7 @@ pub fn route() -> Route {
 
 async fn list(call: Call, Query(wanted): Query<Wanted>) -> Result<Reply<Page<RunItem>>, Problem> {
     let Wanted { status, workflow, limit, before } = wanted;
-    let filter = RunFilter { status: status.map(RunStatus::from), workflow, owner: None };
+    let filter = RunFilter { status: status.map(RunStatus::from), workflow, ..RunFilter::default() };
     let page = call.engine().runs(call.by()?, &filter, before, limit.get()).await?;
     Ok(Reply::new(Page::of(page, |stored| RunItem::from(&stored))))
 }
