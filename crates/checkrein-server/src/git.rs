@@ -148,7 +148,11 @@ impl Conversation {
         loop {
             let frame = match tokio::time::timeout(limits.body_time_max, body.frame()).await {
                 Err(_) => return Err(Problem::new(Kind::TooSlow, "the body did not arrive in time")),
-                Ok(None) => return Ok(()),
+                Ok(None) => {
+                    // What is left in the unpacker comes with its end.
+                    let _ = input.write_all(&unpack.rest()?).await;
+                    return Ok(());
+                }
                 Ok(Some(Err(error))) => {
                     return Err(Problem::new(Kind::Malformed, format!("the body broke off: {error}")));
                 }
@@ -209,6 +213,17 @@ impl Unpack {
         }
     }
 
+    fn rest(&mut self) -> Result<Vec<u8>, Problem> {
+        match self {
+            Unpack::Plain => Ok(Vec::new()),
+            Unpack::Gzip(decoder) => {
+                let ended = decoder.try_finish();
+                ended.map_err(|_| Problem::new(Kind::Malformed, "the body is not gzip, or not all of it"))?;
+                Ok(std::mem::take(decoder.get_mut()))
+            }
+        }
+    }
+
     fn piece(&mut self, packed: &[u8]) -> Result<Vec<u8>, Problem> {
         match self {
             Unpack::Plain => Ok(packed.to_vec()),
@@ -237,7 +252,11 @@ mod tests {
         for piece in packed.chunks(unpack.piece_bytes()) {
             out.extend(unpack.piece(piece).unwrap());
         }
+        out.extend(unpack.rest().unwrap());
         assert!(out == text);
+        let mut half = Unpack::new(Packing::Gzip);
+        half.piece(&packed[..packed.len() / 2]).unwrap();
+        assert_eq!(half.rest().unwrap_err().kind, Kind::Malformed);
         assert_eq!(Unpack::new(Packing::Gzip).piece(b"PACK....").unwrap_err().kind, Kind::Malformed);
         assert!(Packing::of(Some("br")).is_err());
     }

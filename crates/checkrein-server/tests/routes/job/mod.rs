@@ -3,6 +3,8 @@ mod level;
 mod list;
 mod show;
 
+use checkrein_core::principal::Role;
+use checkrein_engine::NewJob;
 use serde_json::{Value, json};
 
 use crate::place::{Client, Making, Place};
@@ -48,11 +50,23 @@ pub fn held(client: &Client, id: &str) -> String {
 
 /// Waits until a job comes to a certain round of a review; the checkpoint.
 pub fn held_again(client: &Client, id: &str, phase: &str, round: u64) -> String {
+    let wanted = |event: &Value| event["phase"] == phase && event["round"] == round;
+    created(client, id, wanted).unwrap_or_else(|| panic!("round {round} of {phase} never came"))
+}
+
+/// Waits until a job waits at another checkpoint than this one.
+pub fn held_anew(client: &Client, id: &str, known: &str) -> String {
+    created(client, id, |event| event["checkpoint_id"] != known).unwrap()
+}
+
+fn created(client: &Client, id: &str, wanted: impl Fn(&Value) -> bool) -> Option<String> {
     let mut events = client.listen(&format!("/v1/runs/{id}/events"));
     loop {
-        let event = events.next().unwrap_or_else(|| panic!("round {round} of {phase} never came")).data;
-        if event["event"] == "checkpoint_created" && event["phase"] == phase && event["round"] == round {
-            return event["checkpoint_id"].as_str().unwrap().to_owned();
+        let event = events.next()?.data;
+        // Nothing that is waited for comes after the end.
+        assert!(event["event"] != "run_ended", "{event}");
+        if event["event"] == "checkpoint_created" && wanted(&event) {
+            return event["checkpoint_id"].as_str().map(str::to_owned);
         }
     }
 }
@@ -60,4 +74,26 @@ pub fn held_again(client: &Client, id: &str, phase: &str, round: u64) -> String 
 /// The digest a verdict names.
 pub fn digest(client: &Client, checkpoint: &str) -> Value {
     client.get(&format!("/v1/checkpoints/{checkpoint}")).expect(200).json()["digest"].clone()
+}
+
+/// A job that a program with an agent's token started on the server's machine; the same as above.
+pub fn of_agent(place: &Place, token: &str) -> (String, String) {
+    let bot = place.wait(place.engine.authenticate(token)).unwrap();
+    let new = NewJob {
+        description: "write it".to_owned(),
+        directory: place.path().to_owned(),
+        ..NewJob::default()
+    };
+    let (id, _) = place.wait(place.engine.create_job(&bot, new)).unwrap();
+    let checkpoint = held(&place.as_role(Role::Admin), id.as_str());
+    (id.to_string(), checkpoint)
+}
+
+/// Requests changes, and waits for the next round of the plan; its checkpoint.
+pub fn next_round(client: &Client, id: &str, checkpoint: &str, comments: &Value) -> String {
+    let verdict = json!({
+        "verdict": "request_changes", "reason": "no cats", "digest": digest(client, checkpoint), "comments": comments,
+    });
+    client.post(&format!("/v1/checkpoints/{checkpoint}/verdict"), &verdict).expect(200);
+    held_again(client, id, "phase-1-strategic", 2)
 }
