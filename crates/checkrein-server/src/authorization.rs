@@ -11,7 +11,8 @@ pub fn page() -> String {
     let mut page = String::from(
         "# Who may do what over HTTP\n\n\
          Generated from the list of routes; every cell is tested by asking. `own` is what an agent's token made, and\n\
-         what belongs to its runs; anything else is not there for it. [http.md](http.md) says how to ask.\n\n\
+         what belongs to its runs; anything else is not there for it. A second row of a route is about requests that take more.\n\
+         [http.md](http.md) says how to ask.\n\n\
          | route | nobody | viewer | agent | reviewer | admin |\n|---|---|---|---|---|---|\n",
     );
     for route in routes::all() {
