@@ -10,7 +10,7 @@ use checkrein_core::policy::{Layer, LayerRank, Scope};
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Datasource, Isolation, JobDefinition, Repository};
 use checkrein_core::run::{Definition, RunId};
-use checkrein_forge::{ForgeError, Git, Source};
+use checkrein_forge::{ForgeError, Git, Source, TreePath};
 
 use super::isolation;
 use super::place::{JobPlace, unusable};
@@ -105,9 +105,7 @@ impl Engine {
             return Err(EngineError::Empty("description"));
         }
         for (index, (name, _)) in new.documents.iter().enumerate() {
-            let plain = !name.is_empty()
-                && !name.contains(['/', '\0'])
-                && !matches!(name.as_str(), "." | ".." | ".git");
+            let plain = !name.contains('/') && TreePath::from(name.as_str()).is_plain();
             if !plain {
                 return Err(EngineError::BadDocument(name.clone()));
             }

@@ -120,6 +120,8 @@ fn what_cannot_be_is_refused_before_anything_is_recorded() {
         (json!({"description": "x", "config_override": {"$extends": "coder"}}), "extends nothing"),
         (json!({"description": "x", "documents": [text("../x")]}), "cannot be the name of a document"),
         (json!({"description": "x", "documents": [text(".git")]}), "cannot be the name of a document"),
+        (json!({"description": "x", "documents": [text("")]}), "cannot be the name of a document"),
+        (json!({"description": "x", "documents": [text(".GIT")]}), "cannot be the name of a document"),
         (json!({"description": "x", "documents": [text("a"), text("a")]}), "two documents"),
         (json!({"description": "x", "documents": [{"name": "a"}]}), "either `text` or `base64`"),
         (json!({"description": "x", "documents": [{"name": "a", "text": "", "base64": ""}]}), "either"),
