@@ -4,7 +4,6 @@ use checkrein_core::principal::Role;
 use serde_json::Value;
 
 use crate::openapi::check_file;
-use crate::place::Place;
 
 /// A row of the page: a route, what is special about the request, and what it says of nobody and of each
 /// role.

@@ -9,7 +9,7 @@ use super::super::simulator::{Dice, one_attempt_at_a_time};
 use super::super::tests::created;
 use super::super::*;
 use super::tests::{job, worked};
-use super::{Conflict, FileMark, Landed, NewComment};
+use super::{Author, Conflict, FileMark, Landed, NewComment};
 use crate::checkpoint::Verdict;
 
 const LEVELS: [&str; 8] = [
