@@ -40,9 +40,7 @@ pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
-pub use job::{
-    JobView, NewJob, RepositoryWanted, ReviewMaterial, Reviewed, Thread, Wanted as BranchesWanted, threads,
-};
+pub use job::{BranchesWanted, JobView, NewJob, RepositoryWanted, ReviewMaterial, Reviewed, Thread, threads};
 pub use policy::Decided;
 pub use request::{Begun, Nonce, UnderWay};
 pub use run::{

@@ -22,7 +22,7 @@ mod work;
 pub use create::{NewJob, RepositoryWanted};
 pub use look::JobView;
 pub use review::{ReviewMaterial, Reviewed};
-pub use serve::Wanted;
+pub use serve::BranchesWanted;
 pub use thread::{Thread, threads};
 
 pub(crate) use land::{land, show};

@@ -13,16 +13,16 @@ use crate::{Engine, EngineError};
 
 /// What somebody wants of a job's branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum BranchesWanted {
     Fetch,
     Push,
 }
 
-impl Wanted {
+impl BranchesWanted {
     pub const fn act(self) -> Act {
         match self {
-            Wanted::Fetch => Act::FetchBranches,
-            Wanted::Push => Act::PushToBranches,
+            BranchesWanted::Fetch => Act::FetchBranches,
+            BranchesWanted::Push => Act::PushToBranches,
         }
     }
 }
@@ -34,7 +34,7 @@ impl Engine {
         &self,
         by: &Principal,
         id: &str,
-        wanted: Wanted,
+        wanted: BranchesWanted,
     ) -> Result<(RunId, Bare, Service), EngineError> {
         require(by, wanted.act())?;
         let run = self.seen_run(by, id).await?;
@@ -46,8 +46,8 @@ impl Engine {
         blocking(move || {
             let repository = JobRepository::look(&run, &place)?;
             let service = match wanted {
-                Wanted::Fetch => Service::Fetch,
-                Wanted::Push => {
+                BranchesWanted::Fetch => Service::Fetch,
+                BranchesWanted::Push => {
                     let open = open_branch(&run, &repository)?;
                     Service::Push { onto: open.ok_or_else(|| EngineError::NoOpenBranch(run.id.clone()))? }
                 }

@@ -166,3 +166,29 @@ fn a_push_that_breaks_off_changes_nothing() {
     commit(&clone, "mine.md", "from me\n");
     git(&clone, &["push", "--quiet", "origin", "phase-1-strategic"]);
 }
+
+#[test]
+fn whoever_stops_in_the_middle_or_never_stops_is_not_waited_for() {
+    let place = making()
+        .limits(|limits| {
+            limits.body_time_max = std::time::Duration::from_millis(200);
+            limits.git_bytes_max = 10_000;
+        })
+        .start();
+    let ann = place.as_role(Role::Reviewer);
+    let (job, id) = at_its_plan(&ann);
+    let head = review(&ann, &id)["head"].as_str().unwrap().to_owned();
+    let command = format!("{head} {} refs/heads/phase-1-strategic\0 report-status", "1".repeat(40));
+    let begun = format!("{:04x}{command}0000", command.len() + 4);
+    let path = format!("/git/{job}.git/git-receive-pack");
+    let client = ann.clone().header("Content-Type", "application/x-git-receive-pack-request");
+    client
+        .clone()
+        .header("Content-Length", "1000000")
+        .send("POST", &path, Some(&begun))
+        .refused(408, "too-slow");
+    // What names a command and never comes to an end.
+    let more = "0035shallow 1111111111111111111111111111111111111111\n".repeat(400);
+    client.send("POST", &path, Some(&more)).refused(413, "too-large");
+    assert_eq!(review(&ann, &id)["head"], head);
+}
