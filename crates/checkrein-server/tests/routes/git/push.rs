@@ -192,3 +192,27 @@ fn whoever_stops_in_the_middle_or_never_stops_is_not_waited_for() {
     client.send("POST", &path, Some(&more)).refused(413, "too-large");
     assert_eq!(review(&ann, &id)["head"], head);
 }
+
+/// Git sends what is large in pieces, after it was told to go on.
+#[test]
+fn what_is_large_comes_in_pieces() {
+    let place = making().start();
+    let token = place.token(Role::Reviewer, "ann");
+    let ann = place.bearer(&token);
+    let (job, id) = at_its_plan(&ann);
+    let clone = cloned(&place, &token, &job, "clone");
+    let mut state = 7_u64;
+    let noise = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33).to_le_bytes()[0]
+    });
+    std::fs::write(clone.join("noise"), noise.take(4 << 20).collect::<Vec<u8>>()).unwrap();
+    let head = commit(&clone, "mine.md", "from me\n");
+    git(&clone, &["push", "--quiet", "origin", "phase-1-strategic"]);
+    let review = review(&ann, &id);
+    assert_eq!(review["head"], head);
+    let files = review["diff"]["files"].as_array().unwrap();
+    assert_eq!(files.iter().find(|file| file["path"] == "noise").unwrap()["binary"], true);
+    let again = cloned(&place, &token, &job, "again");
+    assert_eq!(again.join("noise").metadata().unwrap().len(), 4 << 20);
+}
