@@ -153,6 +153,9 @@ impl From<EngineError> for CliError {
             | EngineError::NoExpert(_)
             | EngineError::OtherContent(_)
             | EngineError::NothingToReview(_)
+            | EngineError::ReviewOver(_)
+            | EngineError::NotChanged { .. }
+            | EngineError::NoOpenBranch(_)
             | EngineError::NoRepository(_)
             | EngineError::NoAttempt(_)
             | EngineError::HandIn(_)
@@ -169,6 +172,7 @@ impl From<EngineError> for CliError {
             | EngineError::BadDocument(_)
             | EngineError::BadWebhook(_)
             | EngineError::PrivateWebhook(_)
+            | EngineError::SameDocument(_)
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. })
             | EngineError::BadId(_)
@@ -213,6 +217,9 @@ impl From<EngineError> for CliError {
                 "name one with `--agent 'claude -p'`, or as `agent:` in checkrein.yaml; a script will do: `--agent cmd:./agent.sh`",
             ),
             EngineError::NotAReview(_) => Some("`checkrein checkpoint show ID` shows any checkpoint"),
+            EngineError::ReviewOver(_) => Some("`checkrein inbox` shows what waits"),
+            EngineError::NotChanged { .. } => Some("`checkrein review ID --stat` lists what did"),
+            EngineError::SameDocument(_) => Some("the agent finds them by name; rename one"),
             EngineError::MarkedFiles { .. } => Some("`--confirm` approves all the same"),
             EngineError::CommentsTooLate(_) => {
                 Some("`checkrein review ID --comment …` adds them for the next round")

@@ -11,8 +11,13 @@ pub enum Act {
     StartRun,
     HandIn,
     SendWorkflow,
+    GiveJob,
     ManageRuns,
     GiveVerdict,
+    Comment,
+    Reply,
+    FetchBranches,
+    PushToBranches,
     Withdraw,
     ManageTokens,
     ManageWebhooks,
@@ -27,9 +32,14 @@ impl Act {
             Act::AskForCheckpoint => "ask for a checkpoint",
             Act::StartRun => "start and drive a run",
             Act::HandIn => "hand in what an attempt did",
-            Act::SendWorkflow => "run a workflow that is sent",
+            Act::SendWorkflow => "have the server run a command or use a repository that is sent",
+            Act::GiveJob => "give a job to an agent the server knows",
             Act::ManageRuns => "resume or cancel a run that was stopped",
             Act::GiveVerdict => "give a verdict",
+            Act::Comment => "comment on a review",
+            Act::Reply => "reply to a comment",
+            Act::FetchBranches => "fetch the branches of a job",
+            Act::PushToBranches => "push to a branch of a job",
             Act::Withdraw => "withdraw a checkpoint",
             Act::ManageTokens => "make and revoke tokens",
             Act::ManageWebhooks => "name, test and remove webhooks",
@@ -40,15 +50,21 @@ impl Act {
 }
 
 /// The least role that may do each act. Nothing an agent is given can give a verdict; and whoever sends
-/// a workflow has its commands run by the server, which could do anything.
+/// a workflow, or names an agent's command or a repository for a job, has the server run and write what
+/// they like.
 pub static MATRIX: &[(Act, Role)] = &[
     (Act::Read, Role::Viewer),
     (Act::AskForCheckpoint, Role::Agent),
     (Act::StartRun, Role::Agent),
     (Act::HandIn, Role::Agent),
     (Act::SendWorkflow, Role::Admin),
+    (Act::GiveJob, Role::Reviewer),
     (Act::ManageRuns, Role::Reviewer),
     (Act::GiveVerdict, Role::Reviewer),
+    (Act::Comment, Role::Reviewer),
+    (Act::Reply, Role::Agent),
+    (Act::FetchBranches, Role::Viewer),
+    (Act::PushToBranches, Role::Reviewer),
     (Act::Withdraw, Role::Reviewer),
     (Act::ManageTokens, Role::Admin),
     (Act::ManageWebhooks, Role::Admin),
@@ -56,13 +72,17 @@ pub static MATRIX: &[(Act, Role)] = &[
     (Act::ManageStore, Role::Admin),
 ];
 
+/// What an agent may not do although a viewer may: its engine hands it what it needs of a branch.
+static NOT_AGENTS: &[Act] = &[Act::FetchBranches];
+
 /// The least role that may do an act.
 pub fn least(act: Act) -> Role {
     MATRIX.iter().find(|(known, _)| *known == act).map_or(Role::Admin, |(_, least)| *least)
 }
 
 pub fn allowed(role: Role, act: Act) -> bool {
-    MATRIX.iter().any(|(known, least)| *known == act && role >= *least)
+    let barred = role == Role::Agent && NOT_AGENTS.contains(&act);
+    !barred && MATRIX.iter().any(|(known, least)| *known == act && role >= *least)
 }
 
 pub(crate) fn require(principal: &Principal, act: Act) -> Result<(), EngineError> {

@@ -38,6 +38,14 @@ pub enum EngineError {
     NotAJob(RunId),
     #[error("`{0}` is no review of a job")]
     NotAReview(String),
+    #[error("review `{0}` is over")]
+    ReviewOver(CheckpointId),
+    #[error("`{file}` did not change in review `{id}`")]
+    NotChanged { id: String, file: String },
+    #[error("job `{0}` has no branch that is open")]
+    NoOpenBranch(RunId),
+    #[error("two documents are called `{0}`")]
+    SameDocument(String),
     #[error("job `{0}` waits for no review")]
     NothingToReview(RunId),
     #[error("no attempt of job `{0}` is under way")]

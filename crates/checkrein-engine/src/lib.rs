@@ -43,7 +43,10 @@ pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
-pub use job::{AttemptFiles, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial, Reviewed};
+pub use job::{
+    AttemptFiles, BranchesWanted, JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial, Reviewed,
+    Thread, threads,
+};
 pub use policy::Decided;
 pub use request::{Begun, Nonce, UnderWay};
 pub use run::{

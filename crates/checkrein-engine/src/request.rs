@@ -27,6 +27,10 @@ pub struct Nonce {
 }
 
 impl Nonce {
+    pub(crate) fn new(at: Timestamp) -> Nonce {
+        Nonce { at, bytes: *Uuid::new_v4().as_bytes() }
+    }
+
     pub fn uuid(self) -> Uuid {
         uuid::Builder::from_random_bytes(self.bytes).into_uuid()
     }
@@ -68,7 +72,7 @@ impl Engine {
         }
         let now = self.now();
         let (by, key) = pair;
-        let nonce = Nonce { at: now, bytes: *Uuid::new_v4().as_bytes() };
+        let nonce = Nonce::new(now);
         let mut under_way = UnderWay { engine: self, by, key, nonce };
         let request = KeyedRequest {
             by: under_way.by.clone(),

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use aho_corasick::{AhoCorasick, MatchKind};
 use checkrein_core::config::Settings;
 use checkrein_core::notification::WebhookSecret;
+use checkrein_core::run::RunId;
 
 use crate::Engine;
 use crate::token::{PREFIX, SECRET_DIGITS};
@@ -24,7 +25,11 @@ impl Secrets {
             let found = settings.environment.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.clone())
         };
-        let values = settings.secrets().filter_map(value).filter(|value| value.len() >= SECRET_BYTES_MIN);
+        Secrets::among(settings.secrets().filter_map(value))
+    }
+
+    fn among(values: impl Iterator<Item = String>) -> Secrets {
+        let values = values.filter(|value| value.len() >= SECRET_BYTES_MIN);
         // In JSON a quote or a line end looks different, and shows the secret as well.
         let written = |value: String| {
             let json = serde_json::to_string(&value).unwrap_or_default();
@@ -41,10 +46,9 @@ impl Secrets {
     }
 }
 
-impl Engine {
-    /// A text without what is secret here.
-    pub fn redacted<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        let masked = match &self.secrets.0 {
+impl Secrets {
+    fn masked<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        match &self.0 {
             Some(search) if search.is_match(text) => {
                 let mut out = Vec::with_capacity(text.len());
                 search.replace_all_with_bytes(text, &mut out, |_, _, out| {
@@ -54,12 +58,27 @@ impl Engine {
                 Cow::Owned(out)
             }
             _ => Cow::Borrowed(text),
-        };
+        }
+    }
+}
+
+impl Engine {
+    /// A text without what is secret here.
+    pub fn redacted<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let masked = self.secrets.masked(text);
         let without = [without_tokens, without_webhook_secrets];
         without.into_iter().fold(masked, |text, without| match without(&text) {
             Some(clean) => Cow::Owned(clean),
             None => text,
         })
+    }
+
+    /// A text about a job, without what is secret of the addresses it was given.
+    pub fn redacted_of_job<'t>(&self, id: &RunId, text: &'t [u8]) -> Cow<'t, [u8]> {
+        match self.job_secrets(id) {
+            secrets if secrets.is_empty() => Cow::Borrowed(text),
+            secrets => Cow::Owned(Secrets::among(secrets.into_iter()).masked(text).into_owned()),
+        }
     }
 }
 

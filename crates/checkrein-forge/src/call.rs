@@ -79,6 +79,11 @@ impl Call {
         self
     }
 
+    /// The command itself, for whoever looks after it in another way.
+    pub fn into_command(self) -> Command {
+        self.command
+    }
+
     /// The output of a call that has to succeed.
     pub fn run(self) -> Result<Vec<u8>, ForgeError> {
         self.run_with(Vec::new())

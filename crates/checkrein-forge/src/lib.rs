@@ -10,6 +10,7 @@ mod repository;
 mod clone;
 mod merge;
 mod push;
+mod serve;
 
 mod commit;
 mod diff;
@@ -44,4 +45,5 @@ pub use path::TreePath;
 pub use publish::{Publish, Published};
 pub use push::Landing;
 pub use repository::{Bare, Source};
+pub use serve::{Ending, Part, Served, Service};
 pub use tree::{EntryKind, FileContent, TreeEntry};

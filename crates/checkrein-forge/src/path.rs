@@ -37,7 +37,7 @@ impl TreePath {
     }
 
     /// Names that git or a file system would take for something else are no path of a file.
-    pub(crate) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         !self.0.contains(&0)
             && self.0.split(|b| *b == b'/').all(|name| {
                 !matches!(name, b"" | b"." | b"..") && !is_repository_name(name) && name.len() <= 255

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use checkrein_core::run::RunId;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,6 +22,8 @@ pub struct Sent {
     pub status: StatusCode,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub content: Content,
+    /// The job it is about, whose secrets it must not show.
+    pub about: Option<RunId>,
 }
 
 #[derive(Debug)]
@@ -30,14 +33,17 @@ pub enum Content {
         bytes: Vec<u8>,
     },
     /// Goes on for as long as somebody reads.
-    Stream(Body),
+    Stream {
+        media_type: &'static str,
+        body: Body,
+    },
 }
 
 impl Sent {
     pub fn into_response(self) -> Response {
         let (media_type, body) = match self.content {
             Content::Whole { media_type, bytes } => (media_type, Body::from(bytes)),
-            Content::Stream(body) => ("text/event-stream".to_owned(), body),
+            Content::Stream { media_type, body } => (media_type.to_owned(), body),
         };
         let mut response = (self.status, body).into_response();
         let headers = response.headers_mut();
@@ -56,6 +62,7 @@ pub struct Reply<T, const STATUS: u16 = 200> {
     version: Option<u64>,
     location: Option<String>,
     headers: Vec<(HeaderName, HeaderValue)>,
+    about: Option<RunId>,
 }
 
 /// Something was made.
@@ -65,7 +72,7 @@ pub type Accepted<T> = Reply<T, 202>;
 
 impl<T, const STATUS: u16> Reply<T, STATUS> {
     pub fn new(body: T) -> Reply<T, STATUS> {
-        Reply { body, version: None, location: None, headers: Vec::new() }
+        Reply { body, version: None, location: None, headers: Vec::new(), about: None }
     }
 
     /// The version `If-Match` can name.
@@ -76,6 +83,11 @@ impl<T, const STATUS: u16> Reply<T, STATUS> {
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Reply<T, STATUS> {
         self.headers.push((name, value));
         self
+    }
+
+    /// The job it is about.
+    pub fn about(self, job: &RunId) -> Reply<T, STATUS> {
+        Reply { about: Some(job.clone()), ..self }
     }
 
     pub fn location(self, path: String) -> Reply<T, STATUS> {
@@ -107,7 +119,7 @@ impl<T: Serialize + JsonSchema + Send, const STATUS: u16> Answer for Reply<T, ST
         }
         let content = Content::Whole { media_type: "application/json".to_owned(), bytes };
         let status = StatusCode::from_u16(STATUS).unwrap_or(StatusCode::OK);
-        Ok(Sent { status, headers, content })
+        Ok(Sent { status, headers, content, about: self.about })
     }
 }
 
@@ -122,7 +134,7 @@ impl Written {
     pub fn sent_as(self) -> Sent {
         let content =
             Content::Whole { media_type: self.media_type.to_owned(), bytes: self.text.into_bytes() };
-        Sent { status: StatusCode::OK, headers: Vec::new(), content }
+        Sent { status: StatusCode::OK, headers: Vec::new(), content, about: None }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use checkrein_core::principal::Principal;
 use checkrein_engine::{Engine, EngineError};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::door::Names;
 use crate::error::Problem;
@@ -35,6 +35,7 @@ struct Shared {
     metrics: Metrics,
     rates: Rates,
     failures: Rates,
+    git: Arc<Semaphore>,
 }
 
 /// How a server stands in the world.
@@ -69,6 +70,10 @@ pub struct Limits {
     /// The same for tokens that are not valid, of one address.
     pub failures_max: u32,
     pub failures_every: Duration,
+    /// How much one push may bring, how long a fetch or push may take, and how many there are at once.
+    pub git_bytes_max: u64,
+    pub git_time_max: Duration,
+    pub git_at_once: usize,
     /// How long requests that are under way may take when the server ends.
     pub closing_max: Duration,
 }
@@ -87,6 +92,9 @@ impl Default for Limits {
             requests_every: Duration::from_secs(1),
             failures_max: 30,
             failures_every: Duration::from_secs(60),
+            git_bytes_max: 1 << 30,
+            git_time_max: Duration::from_secs(15 * 60),
+            git_at_once: 16,
             closing_max: Duration::from_secs(10),
         }
     }
@@ -112,6 +120,7 @@ impl App {
             metrics: Metrics::default(),
             rates: Rates::new(limits.requests_max, limits.requests_every),
             failures: Rates::new(limits.failures_max, limits.failures_every),
+            git: Arc::new(Semaphore::new(limits.git_at_once)),
             limits,
         }))
     }
@@ -179,6 +188,11 @@ impl App {
     /// Counts a request of somebody's.
     pub fn count(&self, by: &Principal) -> Result<(), Problem> {
         self.0.rates.take(by.token.as_ref().unwrap_or(&by.name), Instant::now())
+    }
+
+    /// Waits until git may be started once more; none only where it never may.
+    pub async fn git_turn(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0.git).acquire_owned().await.ok()
     }
 
     /// A text without what is secret here.

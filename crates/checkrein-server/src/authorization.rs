@@ -11,13 +11,19 @@ pub fn page() -> String {
     let mut page = String::from(
         "# Who may do what over HTTP\n\n\
          Generated from the list of routes; every cell is tested by asking. `own` is what an agent's token made, and\n\
-         what belongs to its runs; anything else is not there for it. [http.md](http.md) says how to ask.\n\n\
+         what belongs to its runs; anything else is not there for it. A second row of a route is about requests that take more.\n\
+         [http.md](http.md) says how to ask.\n\n\
          | route | nobody | viewer | agent | reviewer | admin |\n|---|---|---|---|---|---|\n",
     );
     for route in routes::all() {
         let cells = [None].into_iter().chain(Role::ALL.map(Some)).map(|role| cell(&route, role));
         let cells: Vec<&str> = cells.collect();
         page.push_str(&format!("| `{} {}` | {} |\n", route.method, route.path, cells.join(" | ")));
+        for (what, act) in route.more {
+            let may = |role: Option<Role>| if Access::To(*act).allows(role) { "yes" } else { "-" };
+            let cells: Vec<&str> = [None].into_iter().chain(Role::ALL.map(Some)).map(may).collect();
+            page.push_str(&format!("| `{} {}` {what} | {} |\n", route.method, route.path, cells.join(" | ")));
+        }
     }
     page.push_str(
         "\n## Tools of MCP\n\n\
@@ -30,7 +36,8 @@ pub fn page() -> String {
 }
 
 fn cell(route: &Route, role: Option<Role>) -> &'static str {
-    let bound = matches!(route.access, Access::To(Act::Read | Act::StartRun)) && is_of_somebody(route);
+    let bound =
+        matches!(route.access, Access::To(Act::Read | Act::StartRun | Act::Reply)) && is_of_somebody(route);
     match (route.access.allows(role), role) {
         (false, _) => "-",
         (true, Some(Role::Agent)) if bound => "own",
@@ -40,5 +47,5 @@ fn cell(route: &Route, role: Option<Role>) -> &'static str {
 
 /// Whether it shows or touches what belongs to somebody.
 fn is_of_somebody(route: &Route) -> bool {
-    ["/v1/checkpoints", "/v1/runs", "/v1/events"].iter().any(|noun| route.path.starts_with(noun))
+    ["/v1/checkpoints", "/v1/runs", "/v1/jobs", "/v1/events"].iter().any(|noun| route.path.starts_with(noun))
 }

@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, RawPathParams, Request};
-use axum::http::{HeaderMap, Method, header, request::Parts};
+use axum::http::{HeaderMap, HeaderValue, Method, header, request::Parts};
 use axum::response::Response;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use checkrein_core::principal::Principal;
+use checkrein_core::run::RunId;
 use checkrein_engine::{Engine, EngineError, Nonce};
 use checkrein_store::Version;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -20,8 +23,8 @@ use crate::connection::Peer;
 use crate::door::{Credentials, same_site};
 use crate::error::{Kind, Problem};
 use crate::keyed::{self, Go};
-use crate::route::{Access, Route, Secrets};
-use crate::session::Session;
+use crate::route::{Access, Handler, Login, Route, Secrets};
+use crate::session::{Session, Transport};
 
 /// What a handler knows of the request beside its query and body.
 #[derive(Clone)]
@@ -95,6 +98,15 @@ impl Call {
         found.map_or("", |(_, value)| value.as_str())
     }
 
+    /// Where git reaches the branches of a job, under the name this was asked by.
+    pub fn clone_url(&self, job: &RunId) -> Option<String> {
+        let scheme = match self.app.transport() {
+            Transport::Plain => "http",
+            Transport::Tls => "https",
+        };
+        self.header(header::HOST).map(|host| format!("{scheme}://{host}/git/{job}.git"))
+    }
+
     pub fn header(&self, name: header::HeaderName) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
@@ -112,7 +124,16 @@ const OPEN_BODY_BYTES_MAX: usize = 64 << 10;
 pub async fn answer(app: App, route: Arc<Route>, request: Request) -> Response {
     match answered(&app, &route, request).await {
         Ok(sent) => sent.into_response(),
-        Err(problem) => masked(&app, problem.sent()).into_response(),
+        Err(problem) => {
+            let asks = route.login == Login::Password && problem.kind == Kind::Unauthenticated;
+            let mut response = masked(&app, problem.sent()).into_response();
+            if asks {
+                // Git looks for a password where it is asked for one.
+                let how = HeaderValue::from_static("Basic realm=\"checkrein\"");
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, how);
+            }
+            response
+        }
     }
 }
 
@@ -126,12 +147,20 @@ async fn answered(app: &App, route: &Route, request: Request) -> Result<Sent, Pr
     if !route.access.allows(by.as_ref().map(|by| by.role)) {
         return Err(refused(route.access, by.as_ref()));
     }
-    let body = read(app, route, &parts, body).await?;
     let path = match RawPathParams::from_request_parts(&mut parts, &()).await {
         Ok(path) => path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
         Err(_) => return Err(Problem::new(Kind::Malformed, "the path is not UTF-8")),
     };
     let query = parts.uri.query().unwrap_or_default().to_owned();
+    let handler = match &route.handler {
+        Handler::Whole(handler) => handler,
+        Handler::Pieces(handler) => {
+            let headers = Arc::new(parts.headers);
+            let call = Call { app: app.clone(), by, path, headers, nonce: None, peer };
+            return handler(call, query, body).await;
+        }
+    };
+    let body = read(app, route, &parts, body).await?;
     let under_way = match keyed::begin(app, route, by.as_ref(), &parts, &body).await? {
         Go::Unkeyed => None,
         Go::Keyed(under_way) => Some(under_way),
@@ -139,7 +168,7 @@ async fn answered(app: &App, route: &Route, request: Request) -> Result<Sent, Pr
     };
     let nonce = under_way.as_ref().map(|under_way| under_way.nonce);
     let call = Call { app: app.clone(), by, path, headers: Arc::new(parts.headers), nonce, peer };
-    let answered = (route.handler)(call, query, body).await.map(|sent| match route.secrets {
+    let answered = handler(call, query, body).await.map(|sent| match route.secrets {
         Secrets::Masked => masked(app, sent),
         Secrets::Shown => sent,
     });
@@ -156,6 +185,11 @@ fn masked(app: &App, mut sent: Sent) -> Sent {
     {
         *bytes = clean;
     }
+    if let (Content::Whole { bytes, .. }, Some(job)) = (&mut sent.content, &sent.about)
+        && let Cow::Owned(clean) = app.engine().redacted_of_job(job, bytes)
+    {
+        *bytes = clean;
+    }
     sent
 }
 
@@ -169,9 +203,26 @@ async fn authenticated(
     if route.access == Access::Open {
         return same_site(parts, Credentials::None).map(|()| None);
     }
-    if let Some(secret) = bearer(parts)? {
-        same_site(parts, Credentials::Bearer)?;
-        return app.authenticate(secret, peer).await.map(Some);
+    if let Some(said) = parts.headers.get(header::AUTHORIZATION) {
+        let said = said.to_str().ok().and_then(|said| said.split_once(' '));
+        let malformed = || Problem::new(Kind::Unauthenticated, "`Authorization` is not `Bearer TOKEN`");
+        let (secret, credentials) = match said {
+            Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") => {
+                (Some(secret.to_owned()), Credentials::Bearer)
+            }
+            // A browser remembers a password and sends it again by itself.
+            Some((scheme, pair))
+                if route.login == Login::Password && scheme.eq_ignore_ascii_case("basic") =>
+            {
+                (password(pair), Credentials::None)
+            }
+            _ => (None, Credentials::Bearer),
+        };
+        same_site(parts, credentials)?;
+        return app.authenticate(&secret.ok_or_else(malformed)?, peer).await.map(Some);
+    }
+    if route.login == Login::Password {
+        return Ok(None);
     }
     let Some(session) = Session::of(&parts.headers) else { return Ok(None) };
     same_site(parts, Credentials::Cookie)?;
@@ -187,6 +238,13 @@ pub fn bearer(parts: &Parts) -> Result<Option<&str>, Problem> {
     });
     let malformed = || Problem::new(Kind::Unauthenticated, "`Authorization` is not `Bearer TOKEN`");
     secret.map(Some).ok_or_else(malformed)
+}
+
+/// The token in what git sends: as the password, or as the name where there is none.
+fn password(pair: &str) -> Option<String> {
+    let pair = String::from_utf8(BASE64_STANDARD.decode(pair.trim()).ok()?).ok()?;
+    let (name, password) = pair.split_once(':')?;
+    Some(if password.is_empty() { name } else { password }.to_owned())
 }
 
 fn refused(access: Access, by: Option<&Principal>) -> Problem {

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Content, Sent};
-use crate::wire::checkpoint::BadDigest;
+use crate::wire::checkpoint::BadVerdict;
 
 /// The kinds of refusal. Each is a stable URI, a status and a title; a new one is a new row in [`KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +185,7 @@ impl Problem {
         if let Some(seconds) = self.retry_after {
             headers.push((header::RETRY_AFTER, seconds.into()));
         }
-        Sent { status: self.kind.status(), headers, content }
+        Sent { status: self.kind.status(), headers, content, about: None }
     }
 }
 
@@ -211,7 +211,9 @@ impl From<EngineError> for Problem {
             | EngineError::NothingToReview(_)
             | EngineError::NoRepository(_)
             | EngineError::NoAttempt(_)
-            | EngineError::HandIn(_) => Kind::RunRefused,
+            | EngineError::HandIn(_)
+            | EngineError::NoOpenBranch(_) => Kind::RunRefused,
+            EngineError::ReviewOver(_) => Kind::AlreadyDecided,
             EngineError::MarkedFiles { .. } => Kind::MarkedFiles,
             EngineError::Unnamed(_) => Kind::DigestNeeded,
             EngineError::Forge(ForgeError::Moved { .. }) => Kind::RunBusy,
@@ -235,6 +237,8 @@ impl From<EngineError> for Problem {
             | EngineError::BadDocument(_)
             | EngineError::BadWebhook(_)
             | EngineError::PrivateWebhook(_)
+            | EngineError::SameDocument(_)
+            | EngineError::NotChanged { .. }
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(
                 ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. } | ForgeError::BadName { .. },
@@ -273,6 +277,15 @@ impl From<EngineError> for Problem {
             }
             EngineError::PrivateWebhook(_) => Problem::new(kind, error.to_string())
                 .hint("send `\"allow_private\": true` if it is meant to be there"),
+            EngineError::NoAgent => Problem::new(kind, error.to_string()).hint(
+                "an administrator names one: `agent` here, or in the server's checkrein.yaml or expert",
+            ),
+            EngineError::SameDocument(_) => {
+                Problem::new(kind, error.to_string()).hint("the agent finds them by name; rename one")
+            }
+            EngineError::MarkedFiles { .. } => {
+                Problem::new(kind, error.to_string()).hint("`\"confirmed\": true` approves all the same")
+            }
             EngineError::Unnamed(_) => Problem::new(kind, error.to_string())
                 .hint("send the `digest` of the checkpoint you looked at"),
             other => Problem::new(kind, other.to_string()),
@@ -291,8 +304,8 @@ impl From<DefinitionError> for Problem {
     }
 }
 
-impl From<BadDigest> for Problem {
-    fn from(bad: BadDigest) -> Problem {
+impl From<BadVerdict> for Problem {
+    fn from(bad: BadVerdict) -> Problem {
         Problem::new(Kind::Invalid, bad.to_string())
     }
 }

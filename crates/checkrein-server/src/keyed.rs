@@ -66,7 +66,7 @@ pub async fn begin<'a>(
 
 /// What is to be kept of an answer; nothing where nothing was done.
 pub fn kept(answered: &Result<Sent, Problem>) -> Option<KeptAnswer> {
-    let Ok(Sent { status, headers, content: Content::Whole { media_type, bytes } }) = answered else {
+    let Ok(Sent { status, headers, content: Content::Whole { media_type, bytes }, .. }) = answered else {
         return None;
     };
     let mut lines = format!("{}: {media_type}\n", header::CONTENT_TYPE);
@@ -98,5 +98,6 @@ fn again(answer: KeptAnswer) -> Result<Sent, Problem> {
         }
     }
     let status = StatusCode::from_u16(answer.status).map_err(|_| damaged())?;
-    Ok(Sent { status, headers, content: Content::Whole { media_type, bytes: answer.body } })
+    let content = Content::Whole { media_type, bytes: answer.body };
+    Ok(Sent { status, headers, content, about: None })
 }

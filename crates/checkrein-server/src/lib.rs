@@ -9,6 +9,7 @@ mod call;
 mod connection;
 mod door;
 pub mod error;
+mod git;
 mod keyed;
 pub mod mcp;
 mod metrics;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::ask::Expected;
 use crate::error::{KINDS, Kind, ProblemJson};
-use crate::route::{Access, Format, Keyed, Route};
+use crate::route::{Access, Format, Keyed, Login, Route};
 use crate::routes;
 
 /// OpenAPI 3.1.
@@ -51,6 +51,11 @@ pub fn document() -> Value {
                     "name": crate::session::COOKIE,
                     "description": "A browser's session; requests that change something must come from the same site",
                 },
+                "password": {
+                    "type": "http",
+                    "scheme": "basic",
+                    "description": "For git: a token as the password, with any name",
+                },
             },
         },
     })
@@ -70,12 +75,19 @@ fn operation(route: &Route, generator: &mut SchemaGenerator, problem: &Value) ->
         let required = route.expected == Expected::Required;
         map.insert("requestBody".to_owned(), json!({"required": required, "content": content}));
     }
+    if route.login == Login::Password {
+        map.insert("security".to_owned(), json!([{"password": []}, {"bearer": []}]));
+    }
     match route.access {
         Access::Open => drop(map.insert("security".to_owned(), json!([]))),
         Access::Known => {}
         Access::To(act) => {
             let least = checkrein_engine::least(act);
-            let text = format!("Takes the role {least}: may {}.", act.name());
+            let mut text = format!("Takes the role {least}: may {}.", act.name());
+            for (what, act) in route.more {
+                let least = checkrein_engine::least(*act);
+                text.push_str(&format!(" It takes the role {least} {what}."));
+            }
             map.insert("description".to_owned(), text.into());
         }
     }
@@ -88,6 +100,7 @@ fn tag(route: &Route) -> &'static str {
     match (parts.next(), parts.next()) {
         (Some("v1"), Some("openapi.json")) | (_, None) => "system",
         (Some("v1"), Some(noun)) => noun,
+        (Some("git"), _) => "git",
         _ => "system",
     }
 }

@@ -73,7 +73,26 @@ pub fn inline() -> SchemaGenerator {
 }
 
 type Answering = Pin<Box<dyn Future<Output = Result<Sent, Problem>> + Send>>;
-type Handler = dyn Fn(Call, String, Bytes) -> Answering + Send + Sync;
+type WholeHandler = dyn Fn(Call, String, Bytes) -> Answering + Send + Sync;
+type PieceHandler = dyn Fn(Call, String, axum::body::Body) -> Answering + Send + Sync;
+
+/// What does the work of a route.
+#[derive(Clone)]
+pub enum Handler {
+    /// With the body in hand.
+    Whole(Arc<WholeHandler>),
+    /// With the body as it comes: it is as large as it is.
+    Pieces(Arc<PieceHandler>),
+}
+
+/// How somebody may say who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Login {
+    /// By a token, or by the cookie of a session.
+    Usual,
+    /// By a token alone, also as the password git asks for.
+    Password,
+}
 
 #[derive(Clone)]
 pub struct Route {
@@ -84,6 +103,9 @@ pub struct Route {
     /// What it is for, in a sentence.
     pub about: &'static str,
     pub access: Access,
+    /// What takes more than that, and which act it is then.
+    pub more: &'static [(&'static str, Act)],
+    pub login: Login,
     pub keyed: Keyed,
     /// What it may refuse, beside what any route may.
     pub refuses: &'static [Kind],
@@ -93,7 +115,7 @@ pub struct Route {
     pub parameters: fn(&mut SchemaGenerator) -> Vec<Parameter>,
     pub body: fn(&mut SchemaGenerator) -> Option<Value>,
     pub answers: fn(&mut SchemaGenerator) -> Vec<(u16, Value)>,
-    pub handler: Arc<Handler>,
+    pub handler: Handler,
 }
 
 impl Route {
@@ -130,6 +152,31 @@ impl Route {
         Route::new(Method::DELETE, path, handler)
     }
 
+    /// A way in for git, whose bodies are passed on as they come.
+    pub fn git<Q, A, F, W>(method: Method, path: &'static str, handler: F) -> Route
+    where
+        Q: Question + 'static,
+        A: Answer + 'static,
+        F: Fn(Call, Q, axum::body::Body) -> W + Clone + Send + Sync + 'static,
+        W: Future<Output = Result<A, Problem>> + Send + 'static,
+    {
+        let known = Q::parameters(&mut inline());
+        let pieces = handler.clone();
+        let answer = move |call: Call, query: String, body: axum::body::Body| -> Answering {
+            match Q::read(&query, &known) {
+                Ok(query) => {
+                    let working = pieces(call, query, body);
+                    Box::pin(async move { working.await?.sent() })
+                }
+                Err(problem) => Box::pin(std::future::ready(Err(problem))),
+            }
+        };
+        let described =
+            move |call, query, _: crate::ask::Nothing| handler(call, query, axum::body::Body::empty());
+        let route = Route::new(method, path, described);
+        Route { handler: Handler::Pieces(Arc::new(answer)), login: Login::Password, ..route }
+    }
+
     fn new<Q, B, A, F, W>(method: Method, path: &'static str, handler: F) -> Route
     where
         Q: Question + 'static,
@@ -155,6 +202,8 @@ impl Route {
             id: "",
             about: "",
             access: Access::Known,
+            more: &[],
+            login: Login::Usual,
             keyed: Keyed::Needless,
             refuses: &[],
             expected: B::EXPECTED,
@@ -163,7 +212,7 @@ impl Route {
             parameters: Q::parameters,
             body: B::schema,
             answers: A::described,
-            handler: Arc::new(answer),
+            handler: Handler::Whole(Arc::new(answer)),
         }
     }
 
@@ -177,6 +226,11 @@ impl Route {
 
     pub fn to(self, act: Act) -> Route {
         Route { access: Access::To(act), ..self }
+    }
+
+    /// What takes more, in words that follow the route's own.
+    pub fn more(self, more: &'static [(&'static str, Act)]) -> Route {
+        Route { more, ..self }
     }
 
     pub fn refuses(self, refuses: &'static [Kind]) -> Route {

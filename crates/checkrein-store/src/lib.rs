@@ -23,7 +23,7 @@ pub use error::{CommitError, StoreError};
 pub use event::{Position, StoredEvent};
 pub use file_system::FileSystem;
 pub use principal::TokenRow;
-pub use run::{RunCommit, RunFilter, RunRow, StoredRun};
+pub use run::{RunCommit, RunFilter, RunKind, RunRow, StoredRun};
 pub use sqlite::{Checked, Imported, Restored, Stats, Store, Swept, Vacuumed, restore};
 pub use transfer::TransferError;
 pub use webhook::{Backlog, WebhookRow};

@@ -48,9 +48,17 @@ pub struct RunCommit {
     pub checkpoint: Option<Commit>,
 }
 
+/// What makes a run go on: a file, or its agent's own plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunKind {
+    Workflow,
+    Job,
+}
+
 /// Which runs to list; everything by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunFilter {
+    pub kind: Option<RunKind>,
     pub status: Option<RunStatus>,
     pub workflow: Option<String>,
     /// Only those of this agent.
@@ -174,13 +182,14 @@ pub(crate) fn list(
     let mut select = connection.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM runs
          WHERE number < ?1 AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR workflow = ?3)
-           AND (?4 IS NULL OR owner = ?4)
-         ORDER BY number DESC LIMIT ?5"
+           AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR (json_type(state, '$.job') IS NOT NULL) = ?5)
+         ORDER BY number DESC LIMIT ?6"
     ))?;
     let wanted = i64::try_from(limit).unwrap_or(i64::MAX - 1).saturating_add(1);
     let status = filter.status.map(RunStatus::name);
+    let jobs = filter.kind.map(|kind| kind == RunKind::Job);
     let rows = select.query_map(
-        params![before.unwrap_or(i64::MAX), status, filter.workflow, filter.owner, wanted],
+        params![before.unwrap_or(i64::MAX), status, filter.workflow, filter.owner, jobs, wanted],
         |row| Ok(read(row)),
     )?;
     let mut items: Vec<StoredRun> = Vec::new();

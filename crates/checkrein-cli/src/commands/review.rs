@@ -1,4 +1,5 @@
 use checkrein_core::run::job::{FileMark, NewComment};
+use checkrein_server::wire::review as wire;
 
 use super::verdict::{comment, next};
 use crate::driving::{at_terminal, interrupts};
@@ -103,7 +104,7 @@ impl Args {
         let who = session.principal()?;
         let (reviewed, material) = session.wait(review::load(&session.engine, &who, &self.id))?;
         if self.json {
-            return Output::json(&review::json::json(&reviewed, &material));
+            return Output::json(&wire::Review::of(&reviewed, &material).here(&material));
         }
         let review = Review::of(&reviewed, &material);
         if self.since_last_round && review.since.is_none() {

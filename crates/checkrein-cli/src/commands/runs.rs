@@ -42,7 +42,7 @@ fn status(text: &str) -> Result<RunStatus, String> {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let desk = args.store.desk_to_read()?;
-    let filter = RunFilter { status: args.status, workflow: args.workflow.clone(), owner: None };
+    let filter = RunFilter { status: args.status, workflow: args.workflow.clone(), ..RunFilter::default() };
     let page = desk.runs(&filter, args.before, args.limit as usize)?;
     if args.json {
         return Output::json(&page);

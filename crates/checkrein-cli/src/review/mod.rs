@@ -4,7 +4,6 @@ mod app;
 mod asking;
 mod content;
 mod input;
-pub mod json;
 mod model;
 pub mod plain;
 mod screen;

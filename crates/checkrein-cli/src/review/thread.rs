@@ -1,10 +1,8 @@
-//! Comments as threads, each at the line it belongs to now.
+//! Comments as threads, harmless to a terminal.
 
-use checkrein_core::run::RunEvent;
 use checkrein_core::run::job::Comment;
 use checkrein_engine::Reviewed;
-use checkrein_forge::{Diff, FileDiff, Line, LineKind};
-use jiff::Timestamp;
+use checkrein_forge::Diff;
 
 use super::model::clean;
 use crate::output::one_line;
@@ -41,151 +39,24 @@ pub struct CommentShown {
 }
 
 pub fn threads(reviewed: &Reviewed, since: Option<&Diff>) -> Vec<Thread> {
-    let comments = &reviewed.comments;
-    let checkpoint = &reviewed.checkpoint.checkpoint;
-    let held = held_at(reviewed);
-    let (opened, before) = (checkpoint.created_at, held.iter().rev().find(|at| **at < checkpoint.created_at));
-    let firsts = comments.iter().filter(|comment| first(comment, comments).id == comment.id);
-    let thread = |comment: &Comment| {
-        let elsewhere = comment.phase != checkpoint.phase;
-        let (line, changed) = match (&comment.file, comment.line) {
-            _ if elsewhere => (None, false),
-            (Some(_), Some(line)) if comment.written_at >= opened => (Some(line), false),
-            (Some(file), Some(line))
-                if checkpoint.round > 1 && before.is_some_and(|at| comment.written_at >= *at) =>
-            {
-                let changed = since.and_then(|diff| diff.files.iter().find(|f| f.path.to_string() == *file));
-                changed.map_or((Some(line), false), |file| moved(line, file))
-            }
-            _ => (None, false),
-        };
-        let answers = comments.iter().filter(|other| first(other, comments).id == comment.id);
-        Thread {
-            id: comment.id.clone(),
-            file: comment.file.clone(),
-            line,
-            changed,
-            was_at: comment.line.filter(|_| line.is_none()),
-            phase: elsewhere.then(|| one_line(&comment.phase)),
-            round: comment.round,
-            comments: answers.map(shown).collect(),
-        }
+    let shown = |thread: checkrein_engine::Thread| Thread {
+        id: thread.id,
+        file: thread.file,
+        line: thread.line,
+        changed: thread.changed,
+        was_at: thread.was_at,
+        phase: thread.phase.as_deref().map(one_line),
+        round: thread.round,
+        comments: thread.comments.iter().map(comment).collect(),
     };
-    firsts.map(thread).collect()
+    checkrein_engine::threads(reviewed, since).into_iter().map(shown).collect()
 }
 
-fn shown(comment: &Comment) -> CommentShown {
+fn comment(comment: &Comment) -> CommentShown {
     CommentShown {
         id: one_line(&comment.id),
         by: one_line(&comment.by),
         from_agent: comment.from_agent,
         text: clean(&comment.text),
-    }
-}
-
-/// The comment a thread began with.
-fn first<'c>(comment: &'c Comment, all: &'c [Comment]) -> &'c Comment {
-    let mut first = comment;
-    // No thread is deeper than there are comments.
-    for _ in all {
-        let above = first.reply_to.as_ref().and_then(|id| all.iter().find(|comment| comment.id == *id));
-        match above {
-            Some(above) => first = above,
-            None => break,
-        }
-    }
-    first
-}
-
-/// When each round of the review began.
-fn held_at(reviewed: &Reviewed) -> Vec<Timestamp> {
-    let held = reviewed.view.history.iter().filter(|(_, _, event)| matches!(event, RunEvent::RunHeld { .. }));
-    held.map(|(_, at, _)| *at).collect()
-}
-
-/// Where a line of the file before is in the file after, or what came in its place, and whether it changed;
-/// none if it is gone.
-fn moved(line: u32, file: &FileDiff) -> (Option<u32>, bool) {
-    if file.binary || file.cut || file.hunks.is_empty() {
-        return (None, true);
-    }
-    let mut shift: i64 = 0;
-    for hunk in &file.hunks {
-        for (index, row) in hunk.lines.iter().enumerate() {
-            match (row.kind, row.old_number) {
-                (LineKind::Same, Some(old)) if old == line => return (row.new_number, false),
-                (LineKind::Removed, Some(old)) if old == line => return (instead(&hunk.lines, index), true),
-                (_, Some(old)) if old > line => return (shifted(line, shift), false),
-                (LineKind::Same, _) => {}
-                (LineKind::Added, _) => shift += 1,
-                (LineKind::Removed, _) => shift -= 1,
-            }
-        }
-    }
-    (shifted(line, shift), false)
-}
-
-fn shifted(line: u32, by: i64) -> Option<u32> {
-    u32::try_from(i64::from(line) + by).ok().filter(|line| *line > 0)
-}
-
-/// The added line that stands where a removed one stood.
-fn instead(lines: &[Line], index: usize) -> Option<u32> {
-    let before = lines.iter().take(index).rev().take_while(|line| line.kind == LineKind::Removed).count();
-    let behind = lines.iter().skip(index).skip_while(|line| line.kind == LineKind::Removed);
-    let added: Vec<&Line> = behind.take_while(|line| line.kind == LineKind::Added).collect();
-    added.get(before).or(added.last()).and_then(|line| line.new_number)
-}
-
-#[cfg(test)]
-mod tests {
-    use checkrein_forge::{Change, Hunk, TreePath};
-
-    use super::*;
-
-    /// `=` stays, `-` goes, `+` comes; the first line is `from` on both sides.
-    fn file(from: u32, signs: &str) -> FileDiff {
-        let (mut old, mut new) = (from, from);
-        let take = |number: &mut u32| {
-            *number += 1;
-            Some(*number - 1)
-        };
-        let lines = signs.chars().map(|sign| {
-            let (kind, old_number, new_number) = match sign {
-                '+' => (LineKind::Added, None, take(&mut new)),
-                '-' => (LineKind::Removed, take(&mut old), None),
-                _ => (LineKind::Same, take(&mut old), take(&mut new)),
-            };
-            Line { kind, old_number, new_number, text: String::new(), no_line_break: false }
-        });
-        FileDiff {
-            path: TreePath::from("f"),
-            change: Change::Modified,
-            old_kind: None,
-            new_kind: None,
-            binary: false,
-            added: 0,
-            removed: 0,
-            hunks: vec![Hunk { heading: String::new(), lines: lines.collect() }],
-            cut: false,
-        }
-    }
-
-    #[test]
-    fn a_comment_moves_with_its_line() {
-        for (line, from, signs, expected) in [
-            (3, 10, "=+=", (Some(3), false)),
-            (5, 5, "=+=", (Some(5), false)),
-            (6, 5, "=+=", (Some(7), false)),
-            (6, 5, "=--=", (None, true)),
-            (8, 5, "=--=", (Some(6), false)),
-            (90, 5, "=++-=", (Some(91), false)),
-            // What came in its place.
-            (6, 5, "=-+=", (Some(6), true)),
-            (7, 5, "=--++=", (Some(7), true)),
-            (8, 5, "=---+=", (Some(6), true)),
-        ] {
-            assert_eq!(moved(line, &file(from, signs)), expected, "{line} {from} {signs}");
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::RemedyChosen;
-use super::job::{Conflict, FileChange, FileMark, Landed, NewComment, Todo, Work};
+use super::job::{Author, Conflict, FileChange, FileMark, Landed, NewComment, Todo, Work};
 use crate::checkpoint::Verdict;
 use crate::policy::Policy;
 use crate::response::Response;
@@ -47,6 +47,7 @@ pub enum Command {
     Comment {
         comment: NewComment,
         by: String,
+        author: Author,
     },
     /// What a person thinks of one file; none takes it back.
     Mark {

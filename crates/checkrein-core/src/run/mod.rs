@@ -353,7 +353,7 @@ impl Run {
             Command::Pause { by } => pause::pause(&mut moved, by),
             Command::Resume { by } => resume::resume(&mut moved, by),
             Command::Cancel { by, reason } => cancel::cancel(&mut moved, by, reason),
-            Command::Comment { comment, by } => job::comment(&mut moved, comment, by)?,
+            Command::Comment { comment, by, author } => job::comment(&mut moved, comment, by, author)?,
             Command::Mark { file, mark, by } => job::mark(&mut moved, file, mark, by)?,
             Command::ChangePolicy { policy, by } => job::change_policy(&mut moved, policy, by)?,
             Command::Remedy(chosen) => moved.record(RunEvent::RemedyChosen(Box::new(chosen))),

@@ -10,12 +10,13 @@ use checkrein_core::policy::{Layer, LayerRank, Scope};
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Datasource, Isolation, JobDefinition, Repository};
 use checkrein_core::run::{Definition, RunId};
-use checkrein_forge::{ForgeError, Git, Source};
+use checkrein_forge::{ForgeError, Git, Source, TreePath};
 
 use super::isolation;
 use super::place::{JobPlace, unusable};
 use super::repository::{JobRepository, find_git};
 use crate::authority::{Act, require};
+use crate::request::Nonce;
 use crate::{Engine, EngineError};
 
 /// What somebody wants done.
@@ -57,18 +58,59 @@ pub enum RepositoryWanted {
 
 const BYTES_MAX: usize = 16 << 20;
 
+impl NewJob {
+    /// What giving it takes, of somebody elsewhere. Whoever names a command, a place or variables of this
+    /// machine, or takes an agent out of its sandbox, could have anything done here.
+    pub fn takes(&self) -> Result<Act, EngineError> {
+        let over = self.config_override.as_deref().map(read_override).transpose()?;
+        let reaches_out = over.is_some_and(|over| {
+            let shape = over.shape;
+            shape.agent.is_some()
+                || shape.environment.is_some()
+                || shape.sandbox.is_some()
+                || shape.disk_bytes.is_some()
+        });
+        let own = self.agent.is_none() && self.repository == RepositoryWanted::Own && !reaches_out;
+        Ok(if own { Act::GiveJob } else { Act::SendWorkflow })
+    }
+}
+
 impl Engine {
     /// Records a new job with all it needs; nothing happens yet. What is odd is told.
     pub async fn create_job(&self, by: &Principal, new: NewJob) -> Result<(RunId, Problems), EngineError> {
         require(by, Act::StartRun)?;
+        self.record_job(by, new, None).await
+    }
+
+    /// The same for a job that was sent from elsewhere, perhaps twice: what it would have this machine do
+    /// for its sender takes more than giving a job.
+    pub async fn create_sent_job(
+        &self,
+        by: &Principal,
+        new: NewJob,
+        nonce: Option<Nonce>,
+    ) -> Result<(RunId, Problems), EngineError> {
+        require(by, Act::GiveJob)?;
+        require(by, new.takes()?)?;
+        self.record_job(by, new, nonce).await
+    }
+
+    async fn record_job(
+        &self,
+        by: &Principal,
+        new: NewJob,
+        nonce: Option<Nonce>,
+    ) -> Result<(RunId, Problems), EngineError> {
         if new.description.trim().is_empty() {
             return Err(EngineError::Empty("description"));
         }
-        for (name, _) in &new.documents {
-            let plain =
-                !name.is_empty() && !name.contains('/') && !matches!(name.as_str(), "." | ".." | ".git");
+        for (index, (name, _)) in new.documents.iter().enumerate() {
+            let plain = !name.contains('/') && TreePath::from(name.as_str()).is_plain();
             if !plain {
                 return Err(EngineError::BadDocument(name.clone()));
+            }
+            if new.documents.iter().take(index).any(|(known, _)| known == name) {
+                return Err(EngineError::SameDocument(name.clone()));
             }
         }
         let git = find_git()?;
@@ -138,8 +180,8 @@ impl Engine {
                 environment: job.environment,
             })),
         };
-        let id = self.create_run(by, definition, None).await?;
-        self.keep_files(&id, &new)?;
+        let files = |id: &RunId| self.keep_files(id, &new);
+        let id = self.create_with_files(by, definition, None, nonce, files).await?;
         Ok((id, odd))
     }
 
@@ -277,7 +319,7 @@ fn read_override(text: &str) -> Result<ExpertFile, EngineError> {
     let document = Arc::new(Document::parse("--config-override", text, Format::Json)?);
     let (file, _) = ExpertFile::read(&document)?;
     if file.shape.extends.is_some() {
-        let message = "an override extends nothing; name the expert with `--expert`";
+        let message = "an override extends nothing; name the expert itself";
         return Err(Problems::from(Problem::error("--config-override", message)).into());
     }
     Ok(file)

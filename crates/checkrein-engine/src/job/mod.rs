@@ -9,17 +9,23 @@ mod hand_in;
 mod isolation;
 mod land;
 mod level;
+mod look;
 mod outcome;
 mod place;
 mod prepare;
 mod repository;
 mod review;
+mod serve;
+mod thread;
 mod verdict;
 mod work;
 
 pub use create::{NewJob, RepositoryWanted};
 pub use hand_in::{AttemptFiles, OwnAttempt};
+pub use look::JobView;
 pub use review::{ReviewMaterial, Reviewed};
+pub use serve::BranchesWanted;
+pub use thread::{Thread, threads};
 
 pub(crate) use land::{land, show};
 pub(crate) use place::{clear_up, forget, hand_on};

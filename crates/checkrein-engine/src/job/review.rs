@@ -3,9 +3,9 @@
 use checkrein_core::boundary::PhaseKind;
 use checkrein_core::checkpoint::Checkpoint;
 use checkrein_core::deliverable::Content;
-use checkrein_core::principal::Principal;
+use checkrein_core::principal::{Principal, Role};
 use checkrein_core::run::job::{
-    Comment, FileMark, JobDefinition, JobState, NewComment, Todo, TodoList, kind,
+    Author, Comment, FileMark, JobDefinition, JobState, NewComment, Todo, TodoList, kind,
 };
 use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
 use checkrein_forge::{Branch, Commit, Conflict, Diff, DiffLimits, Oid};
@@ -185,19 +185,21 @@ impl Engine {
         Ok(asked.get("head").and_then(Value::as_str).and_then(|head| Oid::parse(head).ok()))
     }
 
-    /// Adds a comment to the review a job waits at, or to the job while its agent works.
+    /// Adds a comment to the review a job waits at. An agent replies to what people wrote at its own.
     pub async fn comment(
         &self,
         by: &Principal,
         id: &str,
         comment: NewComment,
     ) -> Result<Comment, EngineError> {
-        require(by, Act::GiveVerdict)?;
+        let act = if comment.reply_to.is_some() { Act::Reply } else { Act::Comment };
+        require(by, act)?;
         if comment.text.trim().is_empty() {
             return Err(EngineError::Empty("comment"));
         }
-        let command = Command::Comment { comment, by: by.name.clone() };
-        let view = self.say(id, command).await?;
+        let author = if by.role == Role::Agent { Author::Agent } else { Author::Person };
+        let command = Command::Comment { comment, by: by.name.clone(), author };
+        let view = self.say(by, id, command).await?;
         let last = view.history.iter().rev().find_map(|(_, _, event)| match event {
             RunEvent::Commented(comment) => Some(Comment::clone(comment)),
             _ => None,
@@ -214,16 +216,46 @@ impl Engine {
         mark: Option<FileMark>,
     ) -> Result<(), EngineError> {
         require(by, Act::GiveVerdict)?;
+        if mark.is_some() {
+            self.expect_changed(by, id, file).await?;
+        }
         let command = Command::Mark { file: file.to_owned(), mark, by: by.name.clone() };
-        self.say(id, command).await.map(drop)
+        self.say(by, id, command).await.map(drop)
     }
 
-    async fn say(&self, id: &str, command: Command) -> Result<RunView, EngineError> {
+    /// A mark is about something a person can have looked at.
+    async fn expect_changed(&self, by: &Principal, id: &str, file: &str) -> Result<(), EngineError> {
+        let reviewed = self.review(by, id).await?;
+        let asked = reviewed.asked();
+        let commit = |name: &str| Oid::parse(asked.get(name).and_then(Value::as_str).unwrap_or_default());
+        let (base, head, run) = (commit("base")?, commit("head")?, reviewed.view.run.clone());
+        let place = JobPlace::of(&self.store, &run.id);
+        let changed = move || {
+            let repository = JobRepository::look(&run, &place)?;
+            Ok(changes(&repository.bare.changed_files(&base, &head)?))
+        };
+        if blocking(changed).await?.iter().any(|change| change.path == file) {
+            return Ok(());
+        }
+        Err(EngineError::NotChanged { id: id.to_owned(), file: file.to_owned() })
+    }
+
+    async fn say(&self, by: &Principal, id: &str, command: Command) -> Result<RunView, EngineError> {
         let checkpoint = self.review_checkpoint(id).await?.checkpoint;
+        if !self.sees(by, checkpoint.id.as_str()).await? {
+            return Err(EngineError::NoCheckpoint(id.to_owned()));
+        }
         let run = checkpoint.run.clone().ok_or_else(|| EngineError::NotAReview(id.to_owned()))?;
         let run = self.named_run(&run).await?;
         loop {
             let mut view = self.load_run(&run).await?;
+            if view.run.job().is_none() {
+                return Err(EngineError::NotAReview(id.to_owned()));
+            }
+            // What is said now would be said about the next phase.
+            if view.checkpoint.as_deref() != Some(checkpoint.id.as_str()) {
+                return Err(EngineError::ReviewOver(checkpoint.id));
+            }
             match self.apply(&mut view, command.clone()).await {
                 Ok(_) => return Ok(view),
                 Err(EngineError::RunMoved) => {}

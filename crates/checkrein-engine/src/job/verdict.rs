@@ -5,7 +5,7 @@ use checkrein_core::deliverable::Digest;
 use checkrein_core::event::Event;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::Command;
-use checkrein_core::run::job::FileMark;
+use checkrein_core::run::job::{Author, FileMark};
 use checkrein_store::{Commit, StoredCheckpoint};
 
 use crate::checkpoint::{Judged, Naming, VerdictRequest, expect_version};
@@ -55,9 +55,9 @@ impl Engine {
                 return Err(EngineError::MarkedFiles { id: id.clone(), files: marked });
             }
             let hold = view.run.state.hold.as_ref().map_or(0, |hold| hold.number);
-            let said = request.comments.iter().cloned();
+            let (said, author) = (request.comments.iter().cloned(), Author::Person);
             let mut commands: Vec<Command> =
-                said.map(|comment| Command::Comment { comment, by: by.name.clone() }).collect();
+                said.map(|comment| Command::Comment { comment, by: by.name.clone(), author }).collect();
             commands.push(Command::Answer {
                 hold,
                 verdict: request.verdict,

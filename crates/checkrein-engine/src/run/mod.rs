@@ -143,11 +143,42 @@ impl Engine {
     ) -> Result<RunId, EngineError> {
         let view = self.load_run(&self.seen_run(by, id).await?).await?;
         let definition = Definition::clone(&view.run.definition);
-        let again = self.create_run_once(by, definition, Some(view.row.id.to_string()), nonce).await?;
-        if view.run.job().is_some() {
-            job::hand_on(self, &view.row.id, &again)?;
+        let rerun_of = Some(view.row.id.to_string());
+        if view.run.job().is_none() {
+            return self.create_run_once(by, definition, rerun_of, nonce).await;
         }
-        Ok(again)
+        let files = |id: &RunId| job::hand_on(self, &view.row.id, id);
+        self.create_with_files(by, definition, rerun_of, nonce, files).await
+    }
+
+    /// Records a run that needs files. They are there first: a worker may take it up the moment it is
+    /// recorded.
+    pub(crate) async fn create_with_files(
+        &self,
+        by: &Principal,
+        definition: Definition,
+        rerun_of: Option<String>,
+        nonce: Option<Nonce>,
+        make: impl Fn(&RunId) -> Result<(), EngineError>,
+    ) -> Result<RunId, EngineError> {
+        let nonce = nonce.unwrap_or_else(|| Nonce::new(self.now()));
+        let id = new_id(nonce.at, nonce.uuid());
+        // One that is there was recorded by the same request, and has them.
+        let there = self.store.run(id.as_str()).await?.is_some();
+        if !there {
+            make(&id)?;
+        }
+        match self.create_run_once(by, definition, rerun_of, Some(nonce)).await {
+            Ok(made) if made == id => Ok(made),
+            // Somebody else had the id.
+            Ok(made) => make(&made).map(|()| made),
+            Err(error) => {
+                if !there {
+                    job::forget(self, &id);
+                }
+                Err(error)
+            }
+        }
     }
 
     pub async fn run(&self, by: &Principal, id: &str) -> Result<RunView, EngineError> {

@@ -4,6 +4,8 @@ mod checkpoint;
 mod event;
 mod expert;
 mod frame;
+mod git;
+mod job;
 mod policy;
 mod run;
 mod session;
@@ -40,6 +42,10 @@ pub fn all() -> Vec<Route> {
         checkpoint::wait::route(),
         checkpoint::verdict::route(),
         checkpoint::withdraw::route(),
+        checkpoint::review::route(),
+        checkpoint::comments::route(),
+        checkpoint::comment::route(),
+        checkpoint::mark::route(),
         verdict::give::route(),
         run::create::route(),
         run::list::route(),
@@ -52,6 +58,13 @@ pub fn all() -> Vec<Route> {
         run::log::route(),
         run::output::route(),
         run::events::route(),
+        job::create::route(),
+        job::list::route(),
+        job::show::route(),
+        job::level::route(),
+        git::advertise::route(),
+        git::fetch::route(),
+        git::push::route(),
         event::list::route(),
         policy::show::route(),
         policy::explain::route(),

@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::review::{BadComment, CommentBody};
+
 /// The fixed contract. `worker_name` and `rejection_reason` are names other tools know.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {
@@ -172,18 +174,40 @@ pub struct VerdictBody {
     /// the commit, and has to be given
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// For the agent, with a verdict on a review
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comments: Vec<CommentBody>,
+    /// With a request for changes: on a new branch instead of the one that was looked at
+    #[serde(default)]
+    pub start_over: bool,
+    /// Approve although changes are requested of single files
+    #[serde(default)]
+    pub confirmed: bool,
 }
 
-/// A text that is neither a digest nor a commit.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`digest` is neither a SHA-256 digest nor the full name of a commit")]
-pub struct BadDigest;
+/// Why a verdict cannot be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadVerdict {
+    #[error("`digest` is neither a SHA-256 digest nor the full name of a commit")]
+    Digest,
+    #[error(transparent)]
+    Comment(#[from] BadComment),
+    #[error("only a request for changes starts over")]
+    StartOver,
+}
 
 impl TryFrom<VerdictBody> for VerdictRequest {
-    type Error = BadDigest;
+    type Error = BadVerdict;
 
-    fn try_from(VerdictBody { verdict, reason, digest }: VerdictBody) -> Result<VerdictRequest, BadDigest> {
-        let judged = digest.map(|text| Judged::parse(&text).ok_or(BadDigest)).transpose()?;
-        Ok(VerdictRequest { judged, naming: Naming::Always, ..VerdictRequest::new(verdict, reason) })
+    fn try_from(body: VerdictBody) -> Result<VerdictRequest, BadVerdict> {
+        let VerdictBody { verdict, reason, digest, comments, start_over, confirmed } = body;
+        if start_over && verdict != Verdict::RequestChanges {
+            return Err(BadVerdict::StartOver);
+        }
+        let judged = digest.map(|text| Judged::parse(&text).ok_or(BadVerdict::Digest)).transpose()?;
+        let comments: Result<Vec<_>, BadComment> = comments.into_iter().map(TryInto::try_into).collect();
+        let comments = comments?;
+        let request = VerdictRequest::new(verdict, reason);
+        Ok(VerdictRequest { judged, comments, start_over, confirmed, naming: Naming::Always, ..request })
     }
 }

@@ -1,10 +1,13 @@
 //! What programs send and get. The command line's `--json` answers have the same shapes.
 
 pub mod checkpoint;
+pub mod diff;
 pub mod event;
 pub mod expert;
+pub mod job;
 pub mod page;
 pub mod policy;
+pub mod review;
 pub mod run;
 pub mod token;
 pub mod webhook;

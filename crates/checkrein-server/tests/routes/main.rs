@@ -17,6 +17,8 @@ mod door;
 mod event;
 mod expert;
 mod frame;
+mod git;
+mod job;
 mod keyed;
 mod mcp;
 mod openapi;

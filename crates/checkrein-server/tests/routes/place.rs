@@ -243,7 +243,15 @@ impl Client {
     }
 
     pub fn send(&self, method: &str, path: &str, body: Option<&str>) -> Answer {
-        let mut stream = BufReader::new(self.open(method, path, body));
+        self.answer(method, self.open(method, path, body))
+    }
+
+    pub fn send_bytes(&self, method: &str, path: &str, body: &[u8]) -> Answer {
+        self.answer(method, self.open_with(method, path, Some(body)))
+    }
+
+    fn answer(&self, method: &str, stream: TcpStream) -> Answer {
+        let mut stream = BufReader::new(stream);
         let (status, headers) = read_head(&mut stream);
         let mut body = Vec::new();
         let length = headers.iter().find(|(name, _)| name == "content-length");
@@ -255,11 +263,16 @@ impl Client {
             }
             None => drop(stream.read_to_end(&mut body).unwrap()),
         }
-        Answer { status, headers, body: String::from_utf8(body).unwrap() }
+        // What git says is not always text.
+        Answer { status, headers, body: String::from_utf8_lossy(&body).into_owned() }
     }
 
     /// Sends a request and leaves its answer to be read.
     pub fn open(&self, method: &str, path: &str, body: Option<&str>) -> TcpStream {
+        self.open_with(method, path, body.map(str::as_bytes))
+    }
+
+    fn open_with(&self, method: &str, path: &str, body: Option<&[u8]>) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut headers = self.headers.clone();
@@ -277,9 +290,11 @@ impl Client {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         let body = body.unwrap_or_default();
-        head.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        if !head.contains("\r\nContent-Length: ") {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
         // A request that is refused early is not read to its end.
-        let _ = stream.write_all(head.as_bytes());
+        let _ = stream.write_all(&[head.as_bytes(), b"\r\n", body].concat());
         stream
     }
 

@@ -6,7 +6,7 @@ use checkrein_core::plan::Plan;
 use checkrein_core::policy::{Policy, Scope};
 use checkrein_core::run::{Command, Definition, Run, RunEvent, RunId, RunStatus};
 use checkrein_store::{
-    CheckpointFilter, CommitError, Position, RunCommit, RunFilter, RunRow, Store, Version,
+    CheckpointFilter, CommitError, Position, RunCommit, RunFilter, RunKind, RunRow, Store, Version,
 };
 
 use crate::{Open, creation, pending, time};
@@ -122,9 +122,15 @@ pub async fn a_list_has_the_newest_first(open: Open<'_>) {
     assert_eq!(first, ["r4", "r3"]);
     let (rest, end) = ids(store.runs(&RunFilter::default(), next, 9).await.unwrap());
     assert_eq!((rest, end), (vec!["r2".to_owned(), "r1".into(), "r0".into()], None));
+    let jobs = RunFilter { kind: Some(RunKind::Job), ..RunFilter::default() };
+    assert!(ids(store.runs(&jobs, None, 9).await.unwrap()).0.is_empty());
+    let workflows = RunFilter { kind: Some(RunKind::Workflow), ..RunFilter::default() };
+    let all = ids(store.runs(&RunFilter::default(), None, 9).await.unwrap());
+    assert_eq!(ids(store.runs(&workflows, None, 9).await.unwrap()), all);
     let held = RunFilter { status: Some(RunStatus::Held), ..RunFilter::default() };
     assert_eq!(store.runs(&held, None, 9).await.unwrap().items, []);
-    let mine = RunFilter { status: Some(RunStatus::Created), workflow: Some("w".into()), owner: None };
+    let mine =
+        RunFilter { status: Some(RunStatus::Created), workflow: Some("w".into()), ..RunFilter::default() };
     assert_eq!(store.runs(&mine, None, 9).await.unwrap().items.len(), 5);
 }
 

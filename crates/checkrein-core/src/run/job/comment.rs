@@ -43,6 +43,14 @@ pub struct NewComment {
     pub reply_to: Option<String>,
 }
 
+/// Who wrote a comment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    Person,
+    /// What it writes, it knows already.
+    Agent,
+}
+
 /// The word a comment begins with; never a verdict (X13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -86,7 +94,12 @@ impl FileMark {
     }
 }
 
-pub(in crate::run) fn comment(moved: &mut Move<'_>, new: NewComment, by: String) -> Result<(), Refusal> {
+pub(in crate::run) fn comment(
+    moved: &mut Move<'_>,
+    new: NewComment,
+    by: String,
+    author: Author,
+) -> Result<(), Refusal> {
     let id = moved.run.id.clone();
     let Some((_, job)) = moved.run.job() else { return Err(Refusal::NotAJob { id }) };
     if let Some(to) = &new.reply_to
@@ -109,11 +122,11 @@ pub(in crate::run) fn comment(moved: &mut Move<'_>, new: NewComment, by: String)
         tag: Tag::of(&new.text),
         text: new.text.trim().to_owned(),
         by,
-        from_agent: false,
+        from_agent: author == Author::Agent,
         reply_to: new.reply_to,
         written_at: moved.now,
         given: None,
-        delivered: false,
+        delivered: author == Author::Agent,
     };
     moved.record(RunEvent::Commented(Box::new(comment)));
     Ok(())

@@ -24,7 +24,7 @@ use crate::boundary::PhaseKind;
 use crate::policy::Policy;
 
 pub use brief_json::{BriefComment, BriefJson, BriefPhase, BriefReview};
-pub use comment::{Comment, FileMark, NewComment, Tag};
+pub use comment::{Author, Comment, FileMark, NewComment, Tag};
 pub use definition::{Datasource, Isolation, JobDefinition, Merge, Repository};
 pub use hand_in::{HandIn, HandInRefusal};
 pub use land::{Conflict, Landed};

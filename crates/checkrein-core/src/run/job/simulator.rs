@@ -9,7 +9,7 @@ use super::super::simulator::{Dice, one_attempt_at_a_time};
 use super::super::tests::created;
 use super::super::*;
 use super::tests::{job, worked};
-use super::{Conflict, FileMark, Landed, NewComment};
+use super::{Author, Conflict, FileMark, Landed, NewComment};
 use crate::checkpoint::Verdict;
 
 const LEVELS: [&str; 8] = [
@@ -61,7 +61,11 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
         10 | 11 => {
             let text = "shorter".to_owned();
             let reply_to = dice.one_in(3).then(|| format!("c{}", dice.roll(5)));
-            Command::Comment { comment: NewComment { file: None, line: None, text, reply_to }, by }
+            Command::Comment {
+                comment: NewComment { file: None, line: None, text, reply_to },
+                by,
+                author: Author::Person,
+            }
         }
         12 => Command::Mark { file: "letter".into(), mark: Some(FileMark::ChangesRequested), by },
         13 => Command::ChangePolicy {

@@ -358,7 +358,7 @@ fn each_comment_is_given_to_one_round() {
     let say = |text: &str| {
         let comment =
             NewComment { file: Some("plan.md".into()), line: Some(3), text: text.into(), reply_to: None };
-        Command::Comment { comment, by: "ann".into() }
+        Command::Comment { comment, by: "ann".into(), author: Author::Person }
     };
     let change = |run: &Run| Command::Answer {
         hold: run.state.hold.as_ref().unwrap().number,

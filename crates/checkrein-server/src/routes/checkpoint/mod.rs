@@ -1,11 +1,30 @@
-//! Checkpoints: ask, look, wait, decide.
+//! Checkpoints: ask, look, wait, discuss, decide.
 
+pub mod comment;
+pub mod comments;
 pub mod create;
 pub mod list;
+pub mod mark;
+pub mod review;
 pub mod show;
 pub mod verdict;
 pub mod wait;
 pub mod withdraw;
+
+use checkrein_core::run::RunId;
+use checkrein_engine::CheckpointView;
+
+use crate::answer::Reply;
+use crate::wire::checkpoint::WholeCheckpoint;
+
+/// A checkpoint with what it is about, and nothing that is secret of the job it belongs to.
+fn reply(view: &CheckpointView) -> Reply<WholeCheckpoint> {
+    let reply = Reply::new(WholeCheckpoint::from(view)).at(view.version.0);
+    match &view.checkpoint.run {
+        Some(run) => reply.about(&RunId::new(run.clone())),
+        None => reply,
+    }
+}
 
 /// A checkpoint's own address.
 pub fn path(id: &str) -> String {

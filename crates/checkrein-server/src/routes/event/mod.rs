@@ -73,7 +73,8 @@ impl Answer for Events {
                     HeaderName::from_static("x-accel-buffering"),
                     header::HeaderValue::from_static("no"),
                 )],
-                content: Content::Stream(listener.into_body()),
+                content: Content::Stream { media_type: "text/event-stream", body: listener.into_body() },
+                about: None,
             }),
         }
     }

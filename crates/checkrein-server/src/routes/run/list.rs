@@ -30,7 +30,11 @@ impl Wanted {
     /// The filter, the cursor and how many.
     pub fn parts(self) -> (RunFilter, Option<i64>, usize) {
         let Wanted { status, workflow, limit, before } = self;
-        (RunFilter { status: status.map(RunStatus::from), workflow, owner: None }, before, limit.get())
+        (
+            RunFilter { status: status.map(RunStatus::from), workflow, ..RunFilter::default() },
+            before,
+            limit.get(),
+        )
     }
 }
 

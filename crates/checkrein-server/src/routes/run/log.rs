@@ -1,4 +1,4 @@
-use checkrein_core::run::log;
+use checkrein_core::run::{RunId, log};
 use checkrein_engine::Act;
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
@@ -16,7 +16,10 @@ pub fn route() -> Route {
         .refuses(&[Kind::NotFound, Kind::SeveralRuns])
 }
 
-struct Lines(String);
+struct Lines {
+    text: String,
+    run: RunId,
+}
 
 impl Answer for Lines {
     fn described(generator: &mut SchemaGenerator) -> Vec<(u16, Value)> {
@@ -28,7 +31,8 @@ impl Answer for Lines {
     }
 
     fn sent(self) -> Result<Sent, Problem> {
-        Ok(Written { media_type: "application/jsonl", text: self.0 }.sent_as())
+        let written = Written { media_type: "application/jsonl", text: self.text };
+        Ok(Sent { about: Some(self.run), ..written.sent_as() })
     }
 }
 
@@ -36,5 +40,5 @@ async fn show(call: Call, _: Nothing) -> Result<Lines, Problem> {
     let view = call.engine().run(call.by()?, call.path("id")).await?;
     let records = log::records(&view.run.id, &view.run.definition, &view.history);
     let lines = records.iter().map(|record| serde_json::to_string(record).unwrap_or_default() + "\n");
-    Ok(Lines(lines.collect()))
+    Ok(Lines { text: lines.collect(), run: view.run.id.clone() })
 }

@@ -20,7 +20,7 @@ use crate::wire::run::Run;
 
 /// A run as it is answered everywhere: with its version.
 fn reply<const STATUS: u16>(call: &Call, view: &RunView) -> Reply<Run, STATUS> {
-    Reply::new(Run::of(view, call.engine().now())).at(view.run.state.version)
+    Reply::new(Run::of(view, call.engine().now())).at(view.run.state.version).about(&view.run.id)
 }
 
 /// A run's own address.

@@ -1,5 +1,6 @@
 use axum::http::{HeaderValue, header};
 use checkrein_core::report::{Format, ReportJson, Style};
+use checkrein_core::run::RunId;
 use checkrein_engine::Act;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
@@ -63,7 +64,10 @@ pub fn route() -> Route {
         .refuses(&[Kind::NotFound, Kind::SeveralRuns])
 }
 
-struct Reported(Written);
+struct Reported {
+    written: Written,
+    run: RunId,
+}
 
 impl Answer for Reported {
     fn described(generator: &mut SchemaGenerator) -> Vec<(u16, Value)> {
@@ -82,8 +86,8 @@ impl Answer for Reported {
     }
 
     fn sent(self) -> Result<Sent, Problem> {
-        let page = self.0.media_type == ReportKind::Html.media_type();
-        let mut sent = self.0.sent_as();
+        let page = self.written.media_type == ReportKind::Html.media_type();
+        let mut sent = Sent { about: Some(self.run), ..self.written.sent_as() };
         if page {
             // It says itself what it may load; what it may not is to act for whoever looks at it.
             let policy = HeaderValue::from_static("sandbox allow-scripts; frame-ancestors 'none'");
@@ -107,5 +111,6 @@ async fn show(call: Call, Query(wanted): Query<Wanted>) -> Result<Reported, Prob
         ReportKind::Junit => report.junit(),
         ReportKind::Sarif => written(serde_json::to_string(&report.sarif()))?,
     };
-    Ok(Reported(Written { media_type: wanted.kind.media_type(), text }))
+    let written = Written { media_type: wanted.kind.media_type(), text };
+    Ok(Reported { written, run: view.run.id.clone() })
 }

@@ -7,7 +7,7 @@ use crate::ask::Json;
 use crate::call::Call;
 use crate::error::{Kind, Problem, ProblemJson};
 use crate::route::Route;
-use crate::wire::checkpoint::{BadDigest, Checkpoint, VerdictBody};
+use crate::wire::checkpoint::{BadVerdict, Checkpoint, VerdictBody};
 
 /// Nobody looks at more at once.
 const VERDICTS_MAX: usize = 100;
@@ -63,7 +63,7 @@ async fn give(call: Call, Json(Verdicts { verdicts }): Json<Verdicts>) -> Result
     for OneVerdict { id, verdict } in verdicts {
         let given: Result<_, Problem> = match verdict.try_into() {
             Ok(request) => call.engine().give_verdict(by, &id, &request).await.map_err(Problem::from),
-            Err(bad) => Err(BadDigest::into(bad)),
+            Err(bad) => Err(BadVerdict::into(bad)),
         };
         let (checkpoint, problem) = match given {
             Ok(checkpoint) => (Some(Checkpoint::from(&checkpoint)), None),

@@ -1,5 +1,9 @@
+mod comment;
+mod comments;
 mod create;
 mod list;
+mod mark;
+mod review;
 mod show;
 mod verdict;
 mod wait;

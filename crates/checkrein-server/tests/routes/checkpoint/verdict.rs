@@ -4,6 +4,7 @@ use checkrein_core::principal::Role;
 use serde_json::json;
 
 use super::{ask, judge};
+use crate::job::{at_its_plan, digest, held_anew, making};
 use crate::place::Place;
 
 #[test]
@@ -98,4 +99,51 @@ fn a_get_never_decides() {
         assert_eq!(answer.status, 405, "{method}");
     }
     assert_eq!(reviewer.get("/v1/checkpoints/c1").json()["status"], "pending");
+}
+
+#[test]
+fn on_a_review_it_names_what_was_looked_at() {
+    let place = making().start();
+    let ann = place.as_role(Role::Reviewer);
+    let (_, id) = at_its_plan(&ann);
+    let path = format!("/v1/checkpoints/{id}/verdict");
+    ann.post(&path, &json!({"verdict": "approve"})).refused(409, "digest-needed");
+    ann.post(&path, &json!({"verdict": "approve", "digest": "0".repeat(40)})).refused(409, "stale-digest");
+    let head = ann.get(&format!("/v1/checkpoints/{id}/review")).json()["head"].clone();
+    let decided = ann.post(&path, &json!({"verdict": "approve", "digest": head})).expect(200).json();
+    assert_eq!(decided["status"], "approved");
+}
+
+#[test]
+fn a_request_for_changes_takes_comments_and_may_start_over() {
+    let place = making().start();
+    let ann = place.as_role(Role::Reviewer);
+    let (job, id) = at_its_plan(&ann);
+    let path = format!("/v1/checkpoints/{id}/verdict");
+    let verdict = |more: serde_json::Value| {
+        let mut verdict = json!({"verdict": "request_changes", "reason": "no", "digest": digest(&ann, &id)});
+        verdict.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ann.post(&path, &verdict)
+    };
+    for bad in [
+        json!({"comments": [{"text": " "}]}),
+        json!({"comments": [{"text": "x", "line": 3}]}),
+        json!({"comments": [{"text": "x", "file": "plan.md", "line": 0}]}),
+        json!({"verdict": "approve", "start_over": true}),
+        json!({"startover": true}),
+    ] {
+        verdict(bad).refused(422, "invalid");
+    }
+    assert_eq!(ann.get(&format!("/v1/checkpoints/{id}")).json()["status"], "pending");
+    let comment = json!({"text": "[FIX] a dog", "file": "plan.md", "line": 3});
+    verdict(json!({"comments": [comment], "start_over": true})).expect(200);
+    // On a new branch the rounds begin anew.
+    let next = held_anew(&ann, &job, &id);
+    let review = ann.get(&format!("/v1/checkpoints/{next}/review")).expect(200).json();
+    assert_eq!((&review["branch"], &review["revision"]), (&json!("phase-1-strategic-rev-2"), &json!(2)));
+    assert_eq!(review["comments"][0]["text"], "[FIX] a dog");
+    // Only reviews have comments.
+    ask(&ann, "plain");
+    let plain = json!({"verdict": "approve", "comments": [{"text": "x"}]});
+    ann.post("/v1/checkpoints/plain/verdict", &plain).refused(422, "invalid");
 }

@@ -1,0 +1,33 @@
+use checkrein_engine::Act;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Reply;
+use crate::ask::Json;
+use crate::call::Call;
+use crate::error::{Kind, Problem};
+use crate::route::Route;
+use crate::wire::review::MarkWord;
+
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FileMarked {
+    /// One that changed in the review
+    file: String,
+    mark: MarkWord,
+}
+
+pub fn route() -> Route {
+    Route::post("/v1/checkpoints/{id}/files", mark)
+        .about(
+            "markFile",
+            "Say of one file of a review that it is fine, or that it wants changes; approving then has to be confirmed",
+        )
+        .to(Act::GiveVerdict)
+        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::AlreadyDecided])
+}
+
+async fn mark(call: Call, Json(asked): Json<FileMarked>) -> Result<Reply<FileMarked>, Problem> {
+    call.engine().mark_file(call.by()?, call.path("id"), &asked.file, asked.mark.into()).await?;
+    Ok(Reply::new(asked))
+}

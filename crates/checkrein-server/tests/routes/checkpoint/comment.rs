@@ -1,0 +1,73 @@
+use checkrein_core::principal::Role;
+use serde_json::json;
+
+use super::ask;
+use crate::job::{at_its_plan, digest, making, next_round, of_agent};
+
+#[test]
+fn at_a_line_a_file_or_the_whole() {
+    let place = making().start();
+    let ann = place.bearer(&place.token(Role::Reviewer, "ann"));
+    let (job, id) = at_its_plan(&ann);
+    let path = format!("/v1/checkpoints/{id}/comments");
+    let made =
+        ann.post(&path, &json!({"text": " [fix] a dog ", "file": "plan.md", "line": 3})).expect(201).json();
+    assert_eq!(
+        json!([
+            made["id"],
+            made["tag"],
+            made["text"],
+            made["by"],
+            made["phase"],
+            made["round"],
+            made["delivered"]
+        ]),
+        json!(["c1", "FIX", "[fix] a dog", "ann", "phase-1-strategic", 1, false])
+    );
+    ann.post(&path, &json!({"text": "x", "file": "plan.md"})).expect(201);
+    for bad in [
+        json!({"text": ""}),
+        json!({"text": "x", "line": 3}),
+        json!({"text": "x", "file": "", "line": 3}),
+        json!({"text": "x", "file": "plan.md", "line": 0}),
+        json!({"txt": "x"}),
+    ] {
+        ann.post(&path, &bad).refused(422, "invalid");
+    }
+    ann.post(&path, &json!({"text": "x", "reply_to": "c9"})).refused(409, "run-refused");
+    // The agent was given them, and they are in its past.
+    let next = next_round(&ann, &job, &id, &json!([]));
+    let comments = ann.get(&format!("/v1/checkpoints/{next}/comments")).expect(200).json();
+    assert_eq!(comments["items"][0]["delivered"], true, "{comments}");
+    assert_eq!(comments["items"][2]["text"], "done", "{comments}");
+    // What is over is not talked about any more.
+    ann.post(&path, &json!({"text": "x"})).refused(409, "already-decided");
+    ask(&ann, "plain");
+    ann.post("/v1/checkpoints/plain/comments", &json!({"text": "x"})).refused(422, "invalid");
+    ann.post("/v1/checkpoints/none/comments", &json!({"text": "x"})).refused(404, "not-found");
+}
+
+#[test]
+fn an_agent_replies_at_its_own_and_does_nothing_else() {
+    let place = making().start();
+    let ann = place.as_role(Role::Reviewer);
+    let token = place.token(Role::Agent, "bot");
+    let ((_, own), (_, theirs)) = (of_agent(&place, &token), at_its_plan(&ann));
+    let bot = place.bearer(&token);
+    for id in [&own, &theirs] {
+        let comment = json!({"text": "why?", "file": "plan.md", "line": 1});
+        ann.post(&format!("/v1/checkpoints/{id}/comments"), &comment).expect(201);
+    }
+    let path = format!("/v1/checkpoints/{own}/comments");
+    let reply = json!({"text": "because", "reply_to": "c1"});
+    let made = bot.post(&path, &reply).expect(201).json();
+    assert_eq!(
+        json!([made["from_agent"], made["by"], made["file"], made["line"]]),
+        json!([true, "bot", "plan.md", 1])
+    );
+    bot.post(&path, &json!({"text": "of my own"})).refused(403, "forbidden");
+    bot.post(&format!("/v1/checkpoints/{theirs}/comments"), &reply).refused(404, "not-found");
+    let verdict = json!({"verdict": "approve", "digest": digest(&ann, &own)});
+    bot.post(&format!("/v1/checkpoints/{own}/verdict"), &verdict).refused(403, "forbidden");
+    place.as_role(Role::Viewer).post(&path, &reply).refused(403, "forbidden");
+}
