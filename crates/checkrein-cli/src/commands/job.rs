@@ -1,13 +1,16 @@
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use checkrein_core::run::RunId;
 use checkrein_engine::{NewJob, RepositoryWanted};
-use serde_json::json;
+use checkrein_server::wire::job::Document;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::driving::{Driving, TakeUp};
 use crate::error::{CliError, note, warn};
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::remote::Remote;
+use crate::session::DeskPlace;
 use crate::{files, settings};
 
 #[derive(Debug, clap::Args)]
@@ -47,7 +50,7 @@ pub struct Args {
     #[command(flatten)]
     driving: Driving,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 fn datasource(text: &str) -> Result<(String, String), String> {
@@ -60,19 +63,22 @@ fn datasource(text: &str) -> Result<(String, String), String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
+    if let Some(remote) = args.store.remote()? {
+        return args.sent(&remote);
+    }
     let new = args.new_job()?;
-    let session = args.store.open()?;
+    let session = args.store.here().open()?;
     let who = session.principal()?;
     let (id, odd) = session.wait(session.engine.create_job(&who, new))?;
     odd.iter().for_each(warn);
     if args.queue {
-        return queued(&id, args.driving.json());
+        return queued(id.as_str(), args.driving.json());
     }
     note(format_args!("job {id}"));
     args.driving.drive(&session, id.as_str(), TakeUp::New)
 }
 
-fn queued(id: &RunId, json: bool) -> Result<Output, CliError> {
+fn queued(id: &str, json: bool) -> Result<Output, CliError> {
     note(format_args!("`checkrein resume {id}` begins it"));
     if json {
         Output::json(&json!({"run_id": id, "status": "created"}))
@@ -81,14 +87,22 @@ fn queued(id: &RunId, json: bool) -> Result<Output, CliError> {
     }
 }
 
+/// What a server answers to a job that was given to it.
+#[derive(Deserialize)]
+struct NewJobThere {
+    run_id: String,
+    warnings: Vec<String>,
+}
+
 impl Args {
-    fn new_job(&self) -> Result<NewJob, CliError> {
-        let here = std::env::current_dir()
-            .map_err(|error| CliError::failed(format!("there is no current directory: {error}")))?;
-        let description = match self.description.as_str() {
-            "-" => files::stdin("the job")?,
-            text => text.to_owned(),
-        };
+    fn description(&self) -> Result<String, CliError> {
+        match self.description.as_str() {
+            "-" => files::stdin("the job"),
+            text => Ok(text.to_owned()),
+        }
+    }
+
+    fn documents(&self) -> Result<Vec<(String, Vec<u8>)>, CliError> {
         let mut documents: Vec<(String, Vec<u8>)> = Vec::new();
         for path in &self.docs {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
@@ -98,6 +112,36 @@ impl Args {
             }
             documents.push((name, files::bytes(path)?));
         }
+        Ok(documents)
+    }
+
+    /// Gives it to a server. Agent, expert and repository are the server's; documents and plan are sent.
+    fn sent(&self, remote: &Remote) -> Result<Output, CliError> {
+        let block = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.clone()));
+        let documents: Vec<Document> = self.documents()?.into_iter().map(Document::from).collect();
+        let datasources: BTreeMap<&str, &str> =
+            self.datasources.iter().map(|(name, url)| (name.as_str(), url.as_str())).collect();
+        let body = json!({
+            "description": self.description()?, "expert": self.expert, "agent": self.agent, "repo": self.repo,
+            "documents": documents, "datasources": datasources,
+            "plan": self.plan.as_deref().map(files::text).transpose()?,
+            "autonomy": self.autonomy.as_ref().map(block),
+            "config_override": self.config_override.as_ref().map(block), "sandbox": self.sandbox,
+        });
+        let new: NewJobThere = remote.post(&["jobs"], &body)?;
+        new.warnings.iter().for_each(warn);
+        if self.queue {
+            return Ok(Output::text(format!("{}\n", new.run_id)));
+        }
+        note(format_args!("job {}", new.run_id));
+        self.driving.follow(remote, &new.run_id, 0)
+    }
+
+    fn new_job(&self) -> Result<NewJob, CliError> {
+        let here = std::env::current_dir()
+            .map_err(|error| CliError::failed(format!("there is no current directory: {error}")))?;
+        let description = self.description()?;
+        let documents = self.documents()?;
         let repository = match &self.repo {
             Some(directory) => RepositoryWanted::At(absolute(&here, directory)),
             None => RepositoryWanted::Around(here.clone()),
@@ -115,7 +159,7 @@ impl Args {
             sandbox: self.sandbox,
             directory: here,
             experts: settings::expert_files(),
-            settings_given: self.store.names_settings(),
+            settings_given: self.store.here().names_settings(),
         })
     }
 }

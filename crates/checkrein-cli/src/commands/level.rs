@@ -1,8 +1,9 @@
+use checkrein_server::wire::job::Job;
 use serde_json::json;
 
 use crate::error::{CliError, note};
 use crate::output::Output;
-use crate::session::{StorePlace, outside_attempt};
+use crate::session::{Desk, DeskPlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -15,20 +16,28 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("a level cannot be changed")?;
-    let session = args.store.open()?;
-    let who = session.principal()?;
-    let view = session.wait(session.engine.change_level(&who, &args.run, &args.autonomy))?;
-    let level = view.run.policy().level.clone();
-    if view.checkpoint.is_some() {
+    let (id, policy, waits) = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.principal()?;
+            let view = session.wait(session.engine.change_level(&who, &args.run, &args.autonomy))?;
+            (view.run.id.to_string(), view.run.policy().clone(), view.checkpoint.is_some())
+        }
+        Desk::There(remote) => {
+            let job: Job = remote.post(&["jobs", &args.run, "level"], &json!({"autonomy": args.autonomy}))?;
+            (job.run_id, job.policy, job.checkpoint.is_some())
+        }
+    };
+    let level = policy.level.clone();
+    if waits {
         note("what waits for review still waits; the level acts from the next boundary on");
     }
     if args.json {
-        return Output::json(&json!({"run_id": view.run.id, "level": level, "policy": view.run.policy()}));
+        return Output::json(&json!({"run_id": id, "level": level, "policy": policy}));
     }
-    Ok(Output::text(format!("{} {}\n", view.run.id, level.as_deref().unwrap_or("custom"))))
+    Ok(Output::text(format!("{id} {}\n", level.as_deref().unwrap_or("custom"))))
 }

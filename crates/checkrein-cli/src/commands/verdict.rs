@@ -4,11 +4,11 @@ use checkrein_core::checkpoint::{self, CheckpointStatus};
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::NewComment;
 use checkrein_engine::{Judged, VerdictRequest};
-use checkrein_server::wire::checkpoint::Checkpoint;
+use checkrein_server::wire::checkpoint::{Checkpoint, VerdictBody};
 
 use crate::error::{CliError, Exit, note};
 use crate::output::Output;
-use crate::session::{Session, StorePlace};
+use crate::session::{Desk, DeskPlace, Session, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Target {
@@ -22,7 +22,7 @@ pub struct Target {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 fn judged(text: &str) -> Result<Judged, String> {
@@ -54,28 +54,41 @@ pub fn comment(text: &str) -> Result<NewComment, String> {
 
 /// Decides one after the other; one that cannot be decided does not keep the rest from it.
 pub fn give(target: &Target, request: VerdictRequest) -> Result<Output, CliError> {
-    let session = target.store.open()?;
-    let who = session.judge()?;
     let request = VerdictRequest { judged: target.digest.clone(), ..request };
-    let mut decided: Vec<checkpoint::Checkpoint> = Vec::new();
+    let desk = target.store.desk()?;
+    let who = match &desk {
+        Desk::Here(session) => Some(session.judge()?),
+        Desk::There(_) => outside_attempt("a verdict cannot be given").map(|()| None)?,
+    };
+    let mut decided: Vec<Checkpoint> = Vec::new();
     let mut failed = None;
     for id in &target.ids {
-        match session.wait(session.engine.give_verdict(&who, id, &request)) {
+        let given = match (&desk, &who) {
+            (Desk::Here(session), Some(who)) => {
+                let given = session.wait(session.engine.give_verdict(who, id, &request));
+                given.map_err(CliError::from).map(|checkpoint| {
+                    next(session, who, &checkpoint);
+                    Checkpoint::from(&checkpoint)
+                })
+            }
+            (Desk::There(remote), _) => {
+                remote.post(&["checkpoints", id, "verdict"], &VerdictBody::from(&request))
+            }
+            (Desk::Here(_), None) => continue,
+        };
+        match given {
             Ok(checkpoint) => decided.push(checkpoint),
-            Err(error) if target.ids.len() == 1 => return Err(error.into()),
+            Err(error) if target.ids.len() == 1 => return Err(error),
             Err(error) => {
-                let error = CliError::from(error);
                 failed.get_or_insert(error.exit());
                 let _ = error.report();
             }
         }
     }
-    decided.iter().for_each(|checkpoint| next(&session, &who, checkpoint));
     let output = if target.json {
-        let shapes: Vec<Checkpoint> = decided.iter().map(Checkpoint::from).collect();
-        match shapes.as_slice() {
+        match decided.as_slice() {
             [one] if target.ids.len() == 1 => Output::json(one)?,
-            _ => Output::json(&shapes)?,
+            _ => Output::json(&decided)?,
         }
     } else {
         Output::text(decided.iter().map(|c| format!("{} {}\n", c.status, c.id)).collect::<String>())

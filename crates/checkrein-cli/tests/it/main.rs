@@ -19,6 +19,7 @@ mod job;
 mod mcp;
 mod place;
 mod policy;
+mod remote;
 mod report;
 mod review;
 mod run;

@@ -22,8 +22,26 @@ pub struct Served {
 
 impl Served {
     pub fn start(place: &Place, arguments: &[&str]) -> Served {
+        Served::listen(place, "127.0.0.1:0", arguments)
+    }
+
+    /// At an address where one was before.
+    pub fn start_at(place: &Place, address: &str) -> Served {
+        Served::listen(place, address, &[])
+    }
+
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// As the machine does it when memory runs out.
+    pub fn kill(self) {
+        drop(self);
+    }
+
+    fn listen(place: &Place, address: &str, arguments: &[&str]) -> Served {
         let mut command = place.command(BINARY);
-        command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
+        command.args(["serve", "--listen", address]).args(arguments);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();

@@ -185,6 +185,23 @@ pub struct VerdictBody {
     pub confirmed: bool,
 }
 
+/// For whoever asks a server.
+impl From<&VerdictRequest> for VerdictBody {
+    fn from(request: &VerdictRequest) -> VerdictBody {
+        VerdictBody {
+            verdict: request.verdict,
+            reason: request.reason.clone(),
+            digest: request.judged.as_ref().map(|judged| match judged {
+                Judged::Digest(digest) => digest.to_string(),
+                Judged::Commit(commit) => commit.clone(),
+            }),
+            comments: request.comments.iter().cloned().map(CommentBody::from).collect(),
+            start_over: request.start_over,
+            confirmed: request.confirmed,
+        }
+    }
+}
+
 /// Why a verdict cannot be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadVerdict {

@@ -218,6 +218,18 @@ pub struct Document {
     pub base64: Option<String>,
 }
 
+/// For whoever asks a server.
+impl From<(String, Vec<u8>)> for Document {
+    fn from((name, bytes): (String, Vec<u8>)) -> Document {
+        match String::from_utf8(bytes) {
+            Ok(text) => Document { name, text: Some(text), base64: None },
+            Err(error) => {
+                Document { name, text: None, base64: Some(BASE64_STANDARD.encode(error.as_bytes())) }
+            }
+        }
+    }
+}
+
 /// Why something cannot be a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadDocument {

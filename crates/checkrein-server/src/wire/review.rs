@@ -295,6 +295,14 @@ impl TryFrom<CommentBody> for NewComment {
     }
 }
 
+/// For whoever asks a server.
+impl From<NewComment> for CommentBody {
+    fn from(new: NewComment) -> CommentBody {
+        let NewComment { file, line, text, reply_to } = new;
+        CommentBody { text, file, line, reply_to }
+    }
+}
+
 /// The word for a mark, or for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -303,6 +311,16 @@ pub enum MarkWord {
     ChangesRequested,
     /// Takes a mark back
     None,
+}
+
+impl From<Option<FileMark>> for MarkWord {
+    fn from(mark: Option<FileMark>) -> MarkWord {
+        match mark {
+            Some(FileMark::Approved) => MarkWord::Approved,
+            Some(FileMark::ChangesRequested) => MarkWord::ChangesRequested,
+            None => MarkWord::None,
+        }
+    }
 }
 
 impl From<MarkWord> for Option<FileMark> {

@@ -3,6 +3,7 @@ use checkrein_server::wire::expert::ExpertItem;
 
 use crate::error::{CliError, warn};
 use crate::output::{Output, Table, one_line};
+use crate::remote::Remote;
 use crate::settings::{self, Places};
 
 #[derive(Debug, clap::Args)]
@@ -10,16 +11,23 @@ pub struct Args {
     /// Answer as JSON
     #[arg(long)]
     json: bool,
+    /// Ask this server instead of files here, with the token in $CHECKREIN_TOKEN
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
     #[command(flatten)]
     places: Places,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let settings = args.places.load()?;
-    let files = settings::expert_files();
-    let (rows, problems) = list_experts(&settings, &files);
-    problems.iter().for_each(warn);
-    let items: Vec<ExpertItem> = rows.iter().map(|row| ExpertItem::of(row, crate::files::shown)).collect();
+    let items: Vec<ExpertItem> = match &args.server {
+        Some(url) => Remote::at(url)?.get(&["experts"], &[])?,
+        None => {
+            let settings = args.places.load()?;
+            let (rows, problems) = list_experts(&settings, &settings::expert_files());
+            problems.iter().for_each(warn);
+            rows.iter().map(|row| ExpertItem::of(row, crate::files::shown)).collect()
+        }
+    };
     if args.json {
         return Output::json(&items);
     }

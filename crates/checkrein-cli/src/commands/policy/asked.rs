@@ -8,6 +8,7 @@ use checkrein_core::policy::{LayerRank, Resolution, Scope};
 
 use crate::error::{CliError, warn};
 use crate::files;
+use crate::remote::Remote;
 use crate::settings::{self, Places};
 use crate::workflow;
 
@@ -33,6 +34,10 @@ pub struct Asked {
     #[arg(long, value_name = "LEVEL|JSON")]
     autonomy: Option<String>,
 
+    /// Ask this server instead of files here, with the token in $CHECKREIN_TOKEN
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+
     #[command(flatten)]
     places: Places,
 }
@@ -45,6 +50,9 @@ fn scope(text: &str) -> Result<Scope, String> {
 impl Asked {
     /// The policy, with what is odd about it said on stderr.
     pub fn resolve(&self) -> Result<Resolution, CliError> {
+        if let Some(url) = &self.server {
+            return self.asked_there(&Remote::at(url)?);
+        }
         let settings = self.places.load()?;
         let scope = self.scope()?;
         let start = match &self.autonomy {
@@ -65,6 +73,22 @@ impl Asked {
         };
         resolution.problems.iter().for_each(warn);
         Ok(resolution)
+    }
+
+    fn asked_there(&self, remote: &Remote) -> Result<Resolution, CliError> {
+        if self.workflow.is_some() {
+            return Err(CliError::usage("a server knows no workflow files")
+                .hint("leave `--workflow` out, or `--server`"));
+        }
+        let wanted = [
+            ("scope", self.scope.map(|scope| scope.name().to_owned())),
+            ("worker", self.worker.clone()),
+            ("expert", self.expert.clone()),
+            ("autonomy", self.autonomy.clone()),
+        ];
+        let query: Vec<(&str, String)> =
+            wanted.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        remote.get(&["policies", "explain"], &query)
     }
 
     /// The title of an answer: `job, expert coder`.

@@ -1,0 +1,253 @@
+//! The same commands on a server: what they print and how they end is what a store of one's own gives.
+
+use serde_json::Value;
+
+use crate::job;
+use crate::place::{Place, Ran};
+use crate::run::{expect, until};
+use crate::serve::Served;
+
+const FLOW: &str = r#"id: two-phases
+autonomy: {check_in_frequency: per-phase, ask: always}
+phases:
+  build:
+    steps:
+      - {id: one, run: 'echo hello; echo oh >&2', env: {PASSWORD: sesame}}
+      - {id: two, run: 'echo {\"warnings\":[\"old\"]} > "$CHECKREIN_RESPONSE"'}
+  test:
+    steps: [{id: three, run: 'true'}]
+"#;
+
+/// A place with a server, and who asks it.
+struct There {
+    place: Place,
+    served: Served,
+    admin: String,
+    agent: String,
+}
+
+impl There {
+    fn new(place: Place) -> There {
+        let (admin, agent) = (place.token("admin", "ann"), place.token("agent", "bot"));
+        let served = Served::start(&place, &[]);
+        There { place, served, admin, agent }
+    }
+
+    fn ask_as(&self, token: &str, arguments: &[&str]) -> Ran {
+        let url = format!("http://{}", self.served.address());
+        self.place.run_env(&[("CHECKREIN_SERVER", &url), ("CHECKREIN_TOKEN", token)], arguments)
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Ran {
+        self.ask_as(&self.admin, arguments)
+    }
+
+    /// The same from the server and from its store.
+    fn same(&self, arguments: &[&str]) -> Ran {
+        let there = self.ask(arguments);
+        let here = self.place.run_as(&self.admin, arguments);
+        assert_eq!(there.code, here.code, "{arguments:?}: {} {}", there.seen(), here.seen());
+        assert_eq!(there.stdout, here.stdout, "{arguments:?}");
+        there
+    }
+}
+
+#[test]
+fn a_checkpoint_is_asked_for_shown_and_decided() {
+    let there = There::new(Place::new());
+    let create = ["checkpoint", "create", "--worker", "writer", "--deliverable", "draft", "--id", "c1"];
+    let made = there.ask_as(&there.agent, &create);
+    expect(&made, 3);
+    assert_eq!(made.stdout, "pending c1\n");
+    for arguments in [
+        &["inbox"][..],
+        &["inbox", "--json"],
+        &["checkpoint", "list"],
+        &["checkpoint", "list", "--status", "pending", "--worker", "writer", "--json"],
+        &["checkpoint", "list", "--worker", "nobody"],
+        &["checkpoint", "show", "c1"],
+        &["checkpoint", "show", "c1", "--json"],
+        &["checkpoint", "show", "c2"],
+        &["checkpoint", "wait", "c1", "--timeout", "0s"],
+        &["token", "list"],
+        &["expert", "list"],
+    ] {
+        there.same(arguments);
+    }
+    let own = there.ask_as(&there.agent, &["approve", "c1"]);
+    expect(&own, 1);
+    assert!(own.stderr.contains("an agent may not"), "{}", own.seen());
+    let stale = there.ask(&["approve", "c1", "--digest", &"0".repeat(64)]);
+    expect(&stale, 6);
+    let why = ["request-changes", "c1", "-m", "shorter"];
+    expect(&there.ask(&why), 0);
+    expect(&there.ask(&why), 0);
+    expect(&there.ask(&["approve", "c1"]), 6);
+    let waited = there.same(&["checkpoint", "wait", "c1"]);
+    assert_eq!((waited.code, waited.stdout.as_str()), (5, "changes_requested c1: shorter\n"));
+}
+
+#[test]
+fn bytes_and_json_come_back_as_they_were() {
+    let there = There::new(Place::new());
+    std::fs::write(there.place.path().join("bytes"), [0, 159, 146, 150]).unwrap();
+    for (id, what) in
+        [("b", ["--file", "bytes"]), ("j", ["--deliverable", "{\"a\": 1}"]), ("t", ["--deliverable", "a\nb"])]
+    {
+        let made = there.ask(&[&["checkpoint", "create", "--worker", "w", "--id", id][..], &what].concat());
+        expect(&made, 3);
+        there.same(&["checkpoint", "show", id]);
+        there.same(&["checkpoint", "show", id, "--json"]);
+    }
+}
+
+#[test]
+fn a_run_is_started_watched_and_gone_on_with() {
+    let there = There::new(Place::new().file("flow.yaml", FLOW));
+    let held = there.ask(&["run", "flow.yaml"]);
+    expect(&held, 3);
+    assert!(held.stderr.contains("ok      build:one"), "{}", held.seen());
+    assert!(held.stdout.contains("1 warning"), "{}", held.seen());
+    let run = there.ask(&["runs", "--json"]).json()["items"][0]["run_id"].as_str().unwrap().to_owned();
+    for arguments in [
+        &["runs"][..],
+        &["runs", "--json"],
+        &["show", &run],
+        &["log", &run],
+        &["log", &run, "--json"],
+        &["log", &run, "--step", "build:one"],
+        &["report", &run],
+        &["report", &run, "--format", "detailed"],
+        &["report", &run, "--as", "markdown"],
+        &["report", "--since", "1d"],
+        &["show", "nosuchrun"],
+    ] {
+        there.same(arguments);
+    }
+    let shown = there.ask(&["show", &run, "--json"]);
+    assert!(!shown.stdout.contains("sesame"), "{}", shown.seen());
+    expect(&there.ask(&["resume", &run]), 3);
+    expect(&there.ask(&["approve", &format!("{run}.1")]), 0);
+    until(|| (there.ask(&["show", &run, "--json"]).json()["phase"] == "test").then_some(()));
+    let done = there.ask(&["resume", &run, "--yes"]);
+    assert!(matches!(done.code, 0 | 6), "{}", done.seen());
+    let again = there.ask(&["rerun", &run, "--yes"]);
+    expect(&again, 0);
+    assert!(again.stderr.contains("approved by ann"), "{}", again.seen());
+    let events = there.ask(&["rerun", &run, "--yes", "--json"]);
+    expect(&events, 0);
+    let last: Value = serde_json::from_str(events.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["event"], "run_ended", "{}", events.seen());
+}
+
+#[test]
+fn a_workflow_that_is_wrong_starts_nothing() {
+    let there = There::new(Place::new().file("bad.yaml", "id: x\nphases: 3\n"));
+    let refused = there.ask(&["run", "bad.yaml"]);
+    expect(&refused, 2);
+    let sent = there.ask_as(&there.agent, &["run", "bad.yaml"]);
+    expect(&sent, 1);
+    assert!(there.ask(&["runs"]).stdout.contains("There is no such run"));
+}
+
+#[test]
+fn a_job_is_given_reviewed_and_let_further() {
+    let there = There::new(job::scene("usual").file("notes.txt", "read me\n"));
+    let agent = job::agent_of(&there.place);
+    let held = there.ask(&[
+        "job",
+        "Write a letter",
+        "--agent",
+        &agent,
+        "--doc",
+        "notes.txt",
+        "--autonomy",
+        "guided",
+    ]);
+    expect(&held, 3);
+    let runs = there.ask(&["runs", "--json"]).json();
+    let run = runs["items"][0]["run_id"].as_str().unwrap().to_owned();
+    let review = format!("{run}.1");
+    there.same(&["review", &review, "--plain"]);
+    there.same(&["review", &review, "--stat"]);
+    let level = there.ask(&["level", &run, "review"]);
+    assert_eq!(level.stdout, format!("{run} review\n"), "{}", level.seen());
+    expect(&there.ask(&["approve", &review]), 6);
+    expect(
+        &there.ask(&["review", &review, "--comment", "plan.md:1=shorter", "--mark", "plan.md=approved"]),
+        0,
+    );
+    let read = there.ask(&["review", &review, "--json"]).json();
+    assert_eq!(read["comments"][0]["text"], "shorter");
+    let head = read["head"].as_str().unwrap();
+    expect(&there.ask(&["approve", &review, "--digest", head]), 0);
+    until(|| (there.ask(&["show", &run, "--json"]).json()["status"] == "pending_review").then_some(()));
+    let waits = there.ask(&["show", &run, "--json"]).json()["checkpoint"].as_str().unwrap().to_owned();
+    assert_ne!(waits, review, "at the level `review` the end is the next hold");
+    let head = there.ask(&["review", &waits, "--json"]).json()["head"].as_str().unwrap().to_owned();
+    expect(&there.ask(&["approve", &waits, "--digest", &head]), 0);
+    until(|| (there.ask(&["show", &run, "--json"]).json()["status"] == "completed").then_some(()));
+    there.same(&["report", &run]);
+}
+
+#[test]
+fn who_waits_outlives_the_server() {
+    let there = There::new(Place::new());
+    expect(&there.ask(&["checkpoint", "create", "--worker", "w", "--deliverable", "x", "--id", "c1"]), 3);
+    let address = there.served.address().to_owned();
+    let There { place, served, admin, .. } = there;
+    let place = place.env("CHECKREIN_SERVER", &format!("http://{address}")).env("CHECKREIN_TOKEN", &admin);
+    let mut waiter = crate::run::background(&place, &["checkpoint", "wait", "c1"]);
+    served.kill();
+    let served = Served::start_at(&place, &address);
+    expect(&place.run(&["approve", "c1"]), 0);
+    let ended = waiter.end();
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "approved c1\n"), "{}", ended.seen());
+    drop(served);
+}
+
+#[test]
+fn what_is_wrong_with_a_server_is_said() {
+    let place = Place::new();
+    let gone = place.run(&["inbox", "--server", "http://127.0.0.1:1"]);
+    expect(&gone, 1);
+    assert!(
+        gone.stderr.contains("cannot be asked") && gone.stderr.contains("checkrein serve"),
+        "{}",
+        gone.seen()
+    );
+    for (url, why) in [
+        ("nonsense", "is no address"),
+        ("ftp://example.org", "http:// or https://"),
+        ("http://ann:secret@example.org", "credentials"),
+    ] {
+        let ran = place.run(&["inbox", "--server", url]);
+        expect(&ran, 2);
+        assert!(ran.stderr.contains(why), "{}", ran.seen());
+    }
+    expect(&place.run(&["inbox", "--server", "http://127.0.0.1:1", "--store", "s.db"]), 2);
+    let there = There::new(place);
+    let nobody = there.ask_as("cr_nonsense", &["inbox"]);
+    expect(&nobody, 1);
+    assert!(nobody.stderr.contains("CHECKREIN_TOKEN"), "{}", nobody.seen());
+    let named = there.place.run_env(
+        &[("CHECKREIN_SERVER", "http://127.0.0.1:1"), ("CHECKREIN_TOKEN", &there.admin)],
+        &["inbox", "--store", "other.db"],
+    );
+    assert_eq!(named.code, 1, "another store knows no such token: {}", named.seen());
+}
+
+#[test]
+fn no_verdict_is_given_from_inside_an_attempt() {
+    let there = There::new(Place::new());
+    expect(&there.ask(&["checkpoint", "create", "--worker", "w", "--deliverable", "x", "--id", "c1"]), 3);
+    let url = format!("http://{}", there.served.address());
+    let inside =
+        [("CHECKREIN_SERVER", url.as_str()), ("CHECKREIN_TOKEN", &there.admin), ("CHECKREIN_ATTEMPT", "a1")];
+    for arguments in [&["approve", "c1"][..], &["checkpoint", "withdraw", "c1"]] {
+        let refused = there.place.run_env(&inside, arguments);
+        expect(&refused, 1);
+        assert!(refused.stderr.contains("inside an agent's attempt"), "{}", refused.seen());
+    }
+    assert!(there.ask(&["checkpoint", "show", "c1"]).stdout.contains("pending"));
+}
