@@ -55,7 +55,9 @@ pub(super) fn prepare(
         false => repository.bare.merge_base(&main, &head)?.unwrap_or(main),
     };
     read_own(&repository, definition, phase, &head);
-    let on_branch = on_branch(&repository, definition, phase, &head);
+    let mut on_branch = on_branch(&repository, definition, phase, &head);
+    // The level may be another one since it was written; the file is brought up to date right after.
+    on_branch.workspace = on_branch.workspace.map(|known| brief::with_level(&known, run));
     let brief = brief::brief(run, &on_branch);
     begin(&repository, run, definition, &branch, &head, at)?;
     let start = repository.bare.create_clone(&clone, &branch, &repository.agent)?;

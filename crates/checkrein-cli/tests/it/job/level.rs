@@ -162,7 +162,9 @@ fn a_level_changed_while_it_is_held_releases_nothing() {
     job.approve(0);
     assert_eq!(job.status(), "completed");
     assert!(job.file("main", "workspace.md").contains("Autonomy: full"), "the agent is told");
-    assert!(job.brief(2).contains("Level: full"));
+    let brief = job.brief(2);
+    assert!(brief.contains("Level: full") && brief.contains("Autonomy: full"), "{brief}");
+    assert!(!brief.contains("Autonomy: partial"), "{brief}");
     let events = job.events_of("policy_changed");
     assert_eq!((events.len(), &events[0]["level"]), (1, &serde_json::json!("full")));
     expect(&job.place.run(&["level", &job.id, "sometimes"]), 2);
