@@ -58,6 +58,22 @@ fn an_agent_may_say_that_it_failed_or_is_blocked() {
 }
 
 #[test]
+fn a_result_that_says_nothing_fails_with_what_is_wrong_with_it() {
+    for (result, why) in [
+        ("[1]", "The agent's result is not an object"),
+        (
+            r#"{"outcome":"bogus","summary":"all fine"}"#,
+            "The agent's outcome `bogus` is unknown; it is one of",
+        ),
+        ("{", "The agent's result is not JSON"),
+    ] {
+        let job = job(scene(&format!("answer '{result}'")), &[], 1);
+        assert!(job.given.stderr.contains(&format!("stopped: {why}")), "{}", job.given.seen());
+        assert!(!job.given.seen().contains("says that it failed"), "{}", job.given.seen());
+    }
+}
+
+#[test]
 fn only_a_strategic_phase_completes_a_job() {
     let agent = r#"case $n in 2) echo x > x; complete ;; *) usual ;; esac"#;
     let job = job(scene(agent), &["--autonomy", "full"], 0);
