@@ -125,6 +125,8 @@ fn a_rejected_job_is_cancelled_and_keeps_its_branch() {
     assert_eq!(job.branches(), ["main", "phase-1-strategic"]);
     assert_eq!(job.git(&["rev-parse", "phase-1-strategic"]), head);
     assert_eq!(job.titles("main").len(), 1);
+    let report = job.place.run(&["report", &job.id]).stdout;
+    assert!(report.contains("rejected by ann") && !report.contains("waits for review"), "{report}");
     let refused = job.resume(6);
     assert!(refused.stderr.contains("rerun"), "{}", refused.seen());
     assert_eq!(job.calls().len(), 1);
