@@ -153,6 +153,9 @@ impl From<EngineError> for CliError {
             | EngineError::NothingToReview(_)
             | EngineError::NoRepository(_)
             | EngineError::MarkedFiles { .. }
+            | EngineError::OpenConflict { .. }
+            | EngineError::NotInReview { .. }
+            | EngineError::NoLine { .. }
             | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. }) => Exit::Conflict,
@@ -205,6 +208,13 @@ impl From<EngineError> for CliError {
             ),
             EngineError::NotAReview(_) => Some("`checkrein checkpoint show ID` shows any checkpoint"),
             EngineError::MarkedFiles { .. } => Some("`--confirm` approves all the same"),
+            EngineError::OpenConflict { .. } => Some(
+                "push a commit that settles it to the branch `checkrein review ID` names, or let the agent do it: \
+                 `checkrein request-changes ID -m 'settle the conflict'`",
+            ),
+            EngineError::NotInReview { .. } | EngineError::NoLine { .. } => Some(
+                "`checkrein review ID --stat` lists what changed; a comment without a file is about the whole",
+            ),
             EngineError::UncommittedExpert { .. } => {
                 Some("commit it, or move it to the experts in your own settings")
             }

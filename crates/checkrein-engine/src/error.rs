@@ -53,6 +53,12 @@ pub enum EngineError {
     Unnamed(CheckpointId),
     #[error("changes were requested of {} in `{id}`: an approval needs to be confirmed", files.join(", "))]
     MarkedFiles { id: CheckpointId, files: Vec<String> },
+    #[error("`{id}` cannot be merged: there is a conflict in {}", files.join(", "))]
+    OpenConflict { id: CheckpointId, files: Vec<String> },
+    #[error("`{file}` did not change in review `{id}`")]
+    NotInReview { id: CheckpointId, file: String },
+    #[error("`{file}` has {lines} lines, not {line}")]
+    NoLine { file: String, line: u32, lines: usize },
     #[error(transparent)]
     Forge(#[from] ForgeError),
     #[error("the definition of the run cannot be used: {0}")]

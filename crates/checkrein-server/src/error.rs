@@ -205,9 +205,10 @@ impl From<EngineError> for Problem {
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
             EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
-            EngineError::RunRefused(_) | EngineError::NothingToReview(_) | EngineError::NoRepository(_) => {
-                Kind::RunRefused
-            }
+            EngineError::RunRefused(_)
+            | EngineError::NothingToReview(_)
+            | EngineError::NoRepository(_)
+            | EngineError::OpenConflict { .. } => Kind::RunRefused,
             EngineError::MarkedFiles { .. } => Kind::MarkedFiles,
             EngineError::Unnamed(_) => Kind::DigestNeeded,
             EngineError::Forge(ForgeError::Moved { .. }) => Kind::RunBusy,
@@ -224,6 +225,8 @@ impl From<EngineError> for Problem {
             | EngineError::Settings(_)
             | EngineError::NotAJob(_)
             | EngineError::NotAReview(_)
+            | EngineError::NotInReview { .. }
+            | EngineError::NoLine { .. }
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)

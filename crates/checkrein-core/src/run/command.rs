@@ -41,6 +41,8 @@ pub enum Command {
         head: String,
         files: Vec<FileChange>,
         files_total: usize,
+        /// What still does not fit the branch it is to be merged into.
+        conflict: Option<Conflict>,
     },
     /// A comment on the review of a job.
     Comment {

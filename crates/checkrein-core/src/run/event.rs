@@ -121,6 +121,8 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<FileChange>,
         files_total: usize,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conflict: Option<Conflict>,
     },
     /// A phase could not be merged.
     LandingConflicted {

@@ -1,12 +1,12 @@
 //! Merges a phase that was approved or passed, and hands the result of a job back.
 
-use checkrein_core::run::job::{self, AgentOutcome, Conflict, JobPhase, Landed};
-use checkrein_core::run::{Command, Run, RunId};
+use checkrein_core::run::job::{self, AgentOutcome, JobPhase, Landed};
+use checkrein_core::run::{Command, Run, RunId, RunStatus};
 use checkrein_forge::{ForgeError, MergeRequest, Merged, Oid, Publish, Published};
 
 use super::place::JobPlace;
 use super::repository::{JobRepository, source};
-use super::work::blocking;
+use super::work::{blocking, told};
 use crate::{Engine, EngineError, now};
 
 /// What merging needs to know.
@@ -70,8 +70,7 @@ impl Landing {
             Merged::Done(main) => (main, true),
             Merged::Empty => (main, false),
             Merged::Conflict(conflict) => {
-                let files = conflict.files.iter().map(|file| file.path.to_string()).collect();
-                return Ok(Command::Conflict(Conflict { files, messages: conflict.messages, kept_on: None }));
+                return Ok(Command::Conflict(told(conflict, None)));
             }
         };
         let mut landed = Landed { main: main.to_string(), changed, ..Landed::default() };

@@ -1,6 +1,7 @@
 //! Reviews: what a person looks at, comments on and marks.
 
-use checkrein_core::checkpoint::Checkpoint;
+use checkrein_core::checkpoint::{Checkpoint, CheckpointId};
+use checkrein_core::decision::Rule;
 use checkrein_core::deliverable::Content;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Comment, FileMark, JobState, NewComment, kind};
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::place::JobPlace;
 use super::repository::JobRepository;
-use super::work::{blocking, changes};
+use super::work::{blocking, changes, told};
 use crate::authority::{Act, require};
 use crate::checkpoint::CheckpointView;
 use crate::run::RunView;
@@ -247,13 +248,21 @@ impl Engine {
                 let base =
                     job.phase.work.as_ref().map(|work| work.looked_at().0.to_owned()).unwrap_or_default();
                 let files = repository.bare.changed_files(&Oid::parse(&base)?, &head)?;
-                Ok(Some((head, changes(&files))))
+                // Whoever pushes beside work that is kept has settled it; what main does not take is not settled.
+                let met = job.phase.work.as_ref().and_then(|work| work.conflict.as_ref());
+                let still = match met {
+                    Some(met) if met.kept_on.is_none() => {
+                        repository.bare.conflict_between(&repository.main()?, &head)?
+                    }
+                    _ => None,
+                };
+                Ok(Some((head, changes(&files), still.map(|found| told(found, None)))))
             })
             .await?;
-            let Some((head, mut files)) = found else { return Ok(false) };
+            let Some((head, mut files, conflict)) = found else { return Ok(false) };
             let files_total = files.len();
             files.truncate(500);
-            let command = Command::Push { hold, head: head.to_string(), files, files_total };
+            let command = Command::Push { hold, head: head.to_string(), files, files_total, conflict };
             match self.apply(view, command).await {
                 Ok(_) => return Ok(true),
                 Err(EngineError::RunMoved) => *view = self.load_run(&view.run.id).await?,
@@ -320,17 +329,31 @@ fn as_it_ended(view: &RunView, phase: &str) -> Option<JobState> {
 
 /// What was decided right before the hold.
 fn because(view: &RunView, checkpoint: &Checkpoint) -> Vec<String> {
-    let mut decided: Vec<String> = Vec::new();
+    let mut decided: Vec<(Rule, String)> = Vec::new();
+    let mut held = false;
     for (_, at, event) in &view.history {
         match event {
+            RunEvent::RunHeld { .. } | RunEvent::AttemptStarted { .. } if held => break,
             RunEvent::AttemptStarted { .. } => decided.clear(),
-            RunEvent::Decided(told) => decided = told.because.iter().map(|(_, text)| text.clone()).collect(),
+            RunEvent::Decided(told) => decided.clone_from(&told.because),
             RunEvent::RunHeld { reason, .. } if *at == checkpoint.created_at => {
+                held = true;
                 // A conflict at the merge was no decision of the policy.
-                return if decided.contains(reason) { decided } else { vec![reason.clone()] };
+                if !decided.iter().any(|(_, text)| text == reason) {
+                    decided = vec![(Rule::Conflict, reason.clone())];
+                }
+            }
+            RunEvent::ReviewMoved { conflict: None, .. } if held => {
+                for (rule, text) in &mut decided {
+                    if *rule == Rule::Conflict && !text.ends_with(SETTLED) {
+                        text.push_str(SETTLED);
+                    }
+                }
             }
             _ => {}
         }
     }
-    decided
+    decided.into_iter().map(|(_, text)| text).collect()
 }
+
+const SETTLED: &str = "; what was pushed since settles it";

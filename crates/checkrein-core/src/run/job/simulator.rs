@@ -51,9 +51,13 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
         5 if dice.one_in(8) => Command::Cancel { by, reason: None },
         6 if dice.one_in(6) => answer(Verdict::Reject, false),
         7 | 8 => answer(Verdict::RequestChanges, dice.one_in(4)),
-        9 => {
-            Command::Push { hold, head: format!("pushed{}", dice.roll(9)), files: Vec::new(), files_total: 0 }
-        }
+        9 => Command::Push {
+            hold,
+            head: format!("pushed{}", dice.roll(9)),
+            files: Vec::new(),
+            files_total: 0,
+            conflict: None,
+        },
         10 | 11 => {
             let text = "shorter".to_owned();
             let reply_to = dice.one_in(3).then(|| format!("c{}", dice.roll(5)));
