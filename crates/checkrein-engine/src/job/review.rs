@@ -6,7 +6,7 @@ use checkrein_core::deliverable::Content;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Comment, FileMark, JobState, NewComment, kind};
 use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
-use checkrein_forge::{Branch, Commit, Conflict, Diff, DiffLimits, Oid};
+use checkrein_forge::{Branch, Change, Commit, Conflict, Diff, DiffLimits, Oid};
 use checkrein_store::StoredCheckpoint;
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -56,6 +56,8 @@ pub struct ReviewMaterial {
 }
 
 const COMMITS_MAX: usize = 500;
+/// Lines of a larger file are not counted.
+const FILE_BYTES_MAX: usize = 16 << 20;
 
 impl Engine {
     /// Where people clone the branches of a job from and push to; none before it has begun.
@@ -194,8 +196,10 @@ impl Engine {
         if comment.text.trim().is_empty() {
             return Err(EngineError::Empty("comment"));
         }
+        let (run, mut view) = self.spoken_of(id).await?;
+        self.check_comments(&view, std::slice::from_ref(&comment)).await?;
         let command = Command::Comment { comment, by: by.name.clone() };
-        let view = self.say(id, command).await?;
+        self.say(&run, &mut view, command).await?;
         let last = view.history.iter().rev().find_map(|(_, _, event)| match event {
             RunEvent::Commented(comment) => Some(Comment::clone(comment)),
             _ => None,
@@ -213,21 +217,67 @@ impl Engine {
     ) -> Result<(), EngineError> {
         require(by, Act::GiveVerdict)?;
         let command = Command::Mark { file: file.to_owned(), mark, by: by.name.clone() };
-        self.say(id, command).await.map(drop)
+        let (run, mut view) = self.spoken_of(id).await?;
+        self.say(&run, &mut view, command).await
     }
 
-    async fn say(&self, id: &str, command: Command) -> Result<RunView, EngineError> {
+    /// The run a review is of, or that waits at one.
+    async fn spoken_of(&self, id: &str) -> Result<(RunId, RunView), EngineError> {
         let checkpoint = self.review_checkpoint(id).await?.checkpoint;
         let run = checkpoint.run.clone().ok_or_else(|| EngineError::NotAReview(id.to_owned()))?;
         let run = self.named_run(&run).await?;
+        let view = self.load_run(&run).await?;
+        Ok((run, view))
+    }
+
+    async fn say(&self, run: &RunId, view: &mut RunView, command: Command) -> Result<(), EngineError> {
         loop {
-            let mut view = self.load_run(&run).await?;
-            match self.apply(&mut view, command.clone()).await {
-                Ok(_) => return Ok(view),
-                Err(EngineError::RunMoved) => {}
+            match self.apply(view, command.clone()).await {
+                Ok(_) => return Ok(()),
+                Err(EngineError::RunMoved) => *view = self.load_run(run).await?,
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Whether there is a place for these comments in the review a job waits at: a file that changed, and a line
+    /// it has. While the agent works anything may be said.
+    pub async fn check_comments(&self, view: &RunView, comments: &[NewComment]) -> Result<(), EngineError> {
+        let mut places = Vec::new();
+        for comment in comments.iter().filter(|comment| comment.reply_to.is_none()) {
+            places.extend(comment.file.clone().map(|file| (file, comment.line)));
+        }
+        let work = view.run.job().and_then(|(_, job)| job.phase.work.clone());
+        let (Some(at), Some(work)) = (&view.checkpoint, work) else { return Ok(()) };
+        if places.is_empty() {
+            return Ok(());
+        }
+        let (run, id) = (view.run.clone(), CheckpointId::new(at.clone())?);
+        let place = JobPlace::of(&self.store, &run.id);
+        blocking(move || {
+            let repository = JobRepository::look(&run, &place)?;
+            let (base, head) = (Oid::parse(work.looked_at().0)?, Oid::parse(&work.head)?);
+            let files = repository.bare.changed_files(&base, &head)?;
+            for (file, line) in places {
+                let here = files.iter().find_map(|changed| match &changed.change {
+                    Change::Renamed { from, .. } if from.to_string() == file => Some((from, &base)),
+                    Change::Deleted if changed.path.to_string() == file => Some((&changed.path, &base)),
+                    _ => (changed.path.to_string() == file).then_some((&changed.path, &head)),
+                });
+                let Some((path, commit)) = here else { return Err(EngineError::NotInReview { id, file }) };
+                let (Some(line), Ok(content)) =
+                    (line, repository.bare.show_file(commit, path, FILE_BYTES_MAX))
+                else {
+                    continue;
+                };
+                let lines = String::from_utf8_lossy(&content.bytes).lines().count();
+                if !content.cut && usize::try_from(line).is_ok_and(|line| line > lines) {
+                    return Err(EngineError::NoLine { file, line, lines });
+                }
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Looks whether somebody pushed to the branch under review; then the review is of that (X10).

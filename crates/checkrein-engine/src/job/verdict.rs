@@ -59,6 +59,7 @@ impl Engine {
             {
                 return Err(EngineError::OpenConflict { id: id.clone(), files: met.files.clone() });
             }
+            self.check_comments(&view, &request.comments).await?;
             let hold = view.run.state.hold.as_ref().map_or(0, |hold| hold.number);
             let said = request.comments.iter().cloned();
             let mut commands: Vec<Command> =
