@@ -1,7 +1,7 @@
 //! A review as data, for programs. Texts are as they were written.
 
-use checkrein_engine::{ReviewMaterial, Reviewed};
-use checkrein_forge::{Change, Commit, Diff, FileDiff, Line, LineKind};
+use checkrein_engine::{Found, ReviewMaterial, Reviewed};
+use checkrein_forge::{Change, Commit, Diff, EntryKind, FileDiff, Line, LineKind};
 use serde_json::{Value, json};
 
 pub fn json(reviewed: &Reviewed, material: &ReviewMaterial) -> Value {
@@ -38,6 +38,7 @@ pub fn json(reviewed: &Reviewed, material: &ReviewMaterial) -> Value {
         "deliverables": field("deliverables"),
         "confidence": field("confidence"),
         "milestone": field("milestone"),
+        "findings": reviewed.findings.iter().map(found).collect::<Vec<_>>(),
         "protected": field("protected"),
         "no_change_since_last_round": field("no_change_since_last_round"),
         "conflict": conflict(&asked, material),
@@ -56,6 +57,17 @@ fn conflict(asked: &Value, material: &ReviewMaterial) -> Value {
         told.insert("texts".to_owned(), now.files.iter().map(file).collect());
     }
     told
+}
+
+fn found(found: &Found) -> Value {
+    let finding = &found.finding;
+    json!({
+        "phase": found.phase,
+        "kind": finding.kind.to_string(),
+        "severity": finding.severity,
+        "category": finding.category,
+        "text": finding.text,
+    })
 }
 
 fn commit(commit: &Commit, material: &ReviewMaterial) -> Value {
@@ -97,6 +109,9 @@ fn file(file: &FileDiff, reviewed: &Reviewed) -> Value {
         "from": from,
         "added": file.added,
         "removed": file.removed,
+        "old_mode": file.old_kind.map(EntryKind::mode),
+        "new_mode": file.new_kind.map(EntryKind::mode),
+        "link_target": file.link_target(),
         "binary": file.binary,
         "cut": file.cut,
         "hunks": hunks.collect::<Vec<_>>(),

@@ -17,7 +17,7 @@ mod verdict;
 mod work;
 
 pub use create::{NewJob, RepositoryWanted};
-pub use review::{ReviewMaterial, Reviewed};
+pub use review::{Found, ReviewMaterial, Reviewed};
 
 pub(crate) use land::{land, show};
 pub(crate) use place::{clear_up, forget, hand_on};

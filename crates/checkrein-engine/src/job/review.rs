@@ -3,8 +3,9 @@
 use checkrein_core::checkpoint::{Checkpoint, CheckpointId};
 use checkrein_core::decision::Rule;
 use checkrein_core::deliverable::Content;
+use checkrein_core::finding::{Finding, FindingKind};
 use checkrein_core::principal::Principal;
-use checkrein_core::run::job::{Comment, FileMark, JobState, NewComment, kind};
+use checkrein_core::run::job::{Comment, FileMark, JobState, NewComment, ReviewOf, kind};
 use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
 use checkrein_forge::{Branch, Change, Commit, Conflict, Diff, DiffLimits, Oid};
 use checkrein_store::StoredCheckpoint;
@@ -30,8 +31,17 @@ pub struct Reviewed {
     pub marks: IndexMap<String, FileMark>,
     /// Every rule that spoke for a hold, in words.
     pub because: Vec<String>,
+    /// What was found in the phase; in all of them, where the whole job is looked at.
+    pub findings: Vec<Found>,
     /// Whether it is the one its run waits at.
     pub open: bool,
+}
+
+/// A finding and the phase it is of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub phase: String,
+    pub finding: Finding,
 }
 
 /// What git has to show for it.
@@ -86,7 +96,9 @@ impl Engine {
         let open = view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str());
         let (comments, marks) = said(&view, &stored.checkpoint);
         let because = because(&view, &stored.checkpoint);
-        Ok(Reviewed { checkpoint: self.view(stored).await?, view, comments, marks, because, open })
+        let checkpoint = self.view(stored).await?;
+        let findings = findings(&view, &checkpoint);
+        Ok(Reviewed { checkpoint, view, comments, marks, because, findings, open })
     }
 
     /// Where the store can only be read, what was seen is not written down.
@@ -375,6 +387,31 @@ fn as_it_ended(view: &RunView, phase: &str) -> Option<JobState> {
         run.fold(event, *at);
     }
     run.state.job.map(|job| *job)
+}
+
+/// What was found until the review was opened, each thing once.
+fn findings(view: &RunView, reviewed: &CheckpointView) -> Vec<Found> {
+    let checkpoint = &reviewed.checkpoint;
+    let context = asked(reviewed.content.as_ref()).get("context").cloned().unwrap_or_default();
+    let whole = context.as_str() == Some(ReviewOf::JobComplete.name());
+    let mut found: Vec<Found> = Vec::new();
+    for (_, at, event) in &view.history {
+        let RunEvent::AttemptFinished(attempt) = event else { continue };
+        if *at > checkpoint.created_at || !(whole || attempt.phase == checkpoint.phase) {
+            continue;
+        }
+        let response = &attempt.response;
+        let warnings = response.warnings.iter().map(|finding| (FindingKind::Warning, finding));
+        let errors = response.errors.iter().map(|finding| (FindingKind::Error, finding));
+        for (kind, finding) in errors.chain(warnings) {
+            let finding = Finding { kind, ..finding.clone() };
+            let one = Found { phase: attempt.phase.clone(), finding };
+            if !found.contains(&one) {
+                found.push(one);
+            }
+        }
+    }
+    found
 }
 
 /// What was decided right before the hold.
