@@ -40,7 +40,7 @@ pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
-pub use job::{Found, NewJob, RepositoryWanted, ReviewMaterial, Reviewed};
+pub use job::{Found, NewJob, RepositoryWanted, ReviewMaterial, Reviewed, Uncommitted, uncommitted_experts};
 pub use policy::Decided;
 pub use request::{Begun, Nonce, UnderWay};
 pub use run::{

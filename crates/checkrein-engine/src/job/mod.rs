@@ -16,7 +16,7 @@ mod review;
 mod verdict;
 mod work;
 
-pub use create::{NewJob, RepositoryWanted};
+pub use create::{NewJob, RepositoryWanted, Uncommitted, uncommitted_experts};
 pub use review::{Found, ReviewMaterial, Reviewed};
 
 pub(crate) use land::{land, show};
