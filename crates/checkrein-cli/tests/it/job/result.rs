@@ -53,6 +53,11 @@ fn an_agent_may_say_that_it_failed_or_is_blocked() {
     let shown = blocked.place.run(&["show", &blocked.id]).stdout;
     assert!(shown.contains("The agent cannot go on: no key"), "{shown}");
     assert!(blocked.given.stdout.contains("no key"), "{}", blocked.given.seen());
+    assert!(
+        blocked.given.stderr.contains("paused: The agent cannot go on: no key"),
+        "{}",
+        blocked.given.seen()
+    );
     blocked.resume(3);
     assert_eq!(blocked.calls().len(), 2);
 }
