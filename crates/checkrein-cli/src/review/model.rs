@@ -243,6 +243,8 @@ fn nature(file: &FileDiff) -> Option<String> {
             };
             Some(format!("{became} (mode {} -> {})", old.mode(), new.mode()))
         }
+        // What was executable all along is nothing new.
+        (Some(EntryKind::Executable), _) => None,
         _ => (now != EntryKind::File).then(|| is(now)),
     }
 }
