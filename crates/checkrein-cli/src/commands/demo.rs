@@ -19,6 +19,7 @@ pub struct Args {
 
 const TASK: &str = "Let greet.sh greet people by name";
 const COMMENT: &str = "What happens without a name?";
+const PLAN: &str = ".checkrein/job/plan.md";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reviewer {
@@ -50,33 +51,12 @@ fn play(stage: &Stage, reviewer: Reviewer) -> Result<Output, CliError> {
     tell("\nIt has made a plan, on a branch of its own, and waits: nothing is done before you agree.\n");
 
     heading("2. You look at the plan");
-    let Some(mut review) = stage.review()? else { return Err(stage.lost()) };
-    let plan = ".checkrein/job/plan.md";
-    stage.show(&["review", &review.id, "--plain", "--file", plan])?;
-    let mut changes = 0;
-    loop {
-        let answer = match (reviewer, changes) {
-            (Reviewer::Scripted, 0) => Answer::Comment(COMMENT.to_owned()),
-            (Reviewer::Scripted, _) => Answer::Approve,
-            (Reviewer::Person, _) => ask(stage, &review.id)?,
-        };
-        match answer {
-            Answer::Comment(text) => {
-                heading("3. You ask for a change");
-                changes += 1;
-                let comment = format!("{plan}:3={text}");
-                stage.show(&["request-changes", &review.id, "--comment", &comment])?;
-                stage.drive(&["resume", &review.run])?;
-                tell("\nThe agent was given your comment with its file and line. Its second round:\n\n");
-                let Some(next) = stage.review()? else { return Err(stage.lost()) };
-                review = next;
-                stage.show(&["review", &review.id, "--plain", "--since-last-round", "--file", plan])?;
-            }
-            Answer::Approve => break,
-            Answer::Reject(why) => return rejected(stage, &review.id, &why),
-            Answer::None => return Ok(unanswered()),
-        }
-    }
+    let Some(review) = stage.review()? else { return Err(stage.lost()) };
+    stage.show(&["review", &review.id, "--plain", "--file", PLAN])?;
+    let review = match asked(stage, reviewer, review, &About::Plan)? {
+        Asked::Approved(review) => review,
+        Asked::Over(output) => return Ok(output),
+    };
 
     heading("4. You approve, and it works");
     stage.show(&["approve", &review.id])?;
@@ -84,18 +64,10 @@ fn play(stage: &Stage, reviewer: Reviewer) -> Result<Output, CliError> {
     let Some(review) = stage.review()? else { return Err(stage.lost()) };
     tell("\nThe work is merged on the job's own branch. Before it is yours, you look once more:\n\n");
     stage.show(&["review", &review.id, "--plain", "--stat"])?;
-    if reviewer == Reviewer::Person {
-        match ask(stage, &review.id)? {
-            Answer::Approve => {}
-            Answer::Comment(text) => {
-                stage.show(&["request-changes", &review.id, "-m", &text])?;
-                tell("\nIt would work on that now. The demo ends here; `checkrein resume` would go on.\n");
-                return Ok(Output::text(""));
-            }
-            Answer::Reject(why) => return rejected(stage, &review.id, &why),
-            Answer::None => return Ok(unanswered()),
-        }
-    }
+    let review = match asked(stage, reviewer, review, &About::Result)? {
+        Asked::Approved(review) => review,
+        Asked::Over(output) => return Ok(output),
+    };
     stage.show(&["approve", &review.id])?;
     stage.drive(&["resume", &review.run])?;
 
@@ -105,6 +77,56 @@ fn play(stage: &Stage, reviewer: Reviewer) -> Result<Output, CliError> {
     stage.show(&["report", &review.run])?;
     tell("\nIn your own repository: `checkrein job \"WHAT TO DO\" --agent 'claude -p'`.\n");
     Ok(Output::text(""))
+}
+
+enum About {
+    Plan,
+    Result,
+}
+
+/// How a review ended.
+enum Asked {
+    Approved(Waiting),
+    Over(Output),
+}
+
+/// Asks until there is an approval; the agent works on every change somebody wants.
+fn asked(stage: &Stage, reviewer: Reviewer, mut review: Waiting, about: &About) -> Result<Asked, CliError> {
+    let mut round = 1;
+    loop {
+        let answer = match (reviewer, about, round) {
+            (Reviewer::Scripted, About::Plan, 1) => Answer::Comment(COMMENT.to_owned()),
+            (Reviewer::Scripted, ..) => Answer::Approve,
+            (Reviewer::Person, ..) => ask(stage, &review.id)?,
+        };
+        let text = match answer {
+            Answer::Comment(text) => text,
+            Answer::Approve => return Ok(Asked::Approved(review)),
+            Answer::Reject(why) => return rejected(stage, &review.id, &why).map(Asked::Over),
+            Answer::None => return Ok(Asked::Over(unanswered())),
+        };
+        match (about, round) {
+            (About::Plan, 1) => heading("3. You ask for a change"),
+            (About::Plan, _) => heading("3. You ask for another change"),
+            (About::Result, _) => tell("\n"),
+        }
+        round += 1;
+        let comment = format!("{PLAN}:3={text}");
+        let (said, shown) = match about {
+            About::Plan => (["--comment", &comment], &["--file", PLAN][..]),
+            About::Result => (["-m", &text], &[][..]),
+        };
+        stage.show(&[&["request-changes", &review.id], &said[..]].concat())?;
+        stage.drive(&["resume", &review.run])?;
+        match about {
+            About::Plan => tell("\nThe agent was given your comment with its file and line. "),
+            About::Result => tell("\nThe agent was given your words. "),
+        }
+        tell(format_args!("Its round {round}:\n\n"));
+        review = stage.review()?.ok_or_else(|| stage.lost())?;
+        let changed = ["review", &review.id, "--plain", "--since-last-round"];
+        stage.show(&[&changed, shown].concat())?;
+    }
 }
 
 fn rejected(stage: &Stage, id: &str, why: &str) -> Result<Output, CliError> {
