@@ -215,3 +215,29 @@ fn said(event: &RunEvent) -> Option<String> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use checkrein_core::run::job::{Stage, Todo};
+
+    use super::*;
+
+    #[test]
+    fn a_job_shows_where_it_is() {
+        let todo = |id: u32| Todo { id, content: "x".to_owned(), done: false };
+        let phase = |number: u32, round: u32, stage: Stage, todos: u32| JobPhase {
+            number,
+            revision: 1,
+            round,
+            stage,
+            todos: (0..todos).map(todo).collect(),
+            repeated: false,
+            rework: None,
+            work: None,
+            review: None,
+        };
+        assert_eq!(stage_of(&phase(1, 1, Stage::Work, 0)), "phase 1 (strategic)");
+        assert_eq!(stage_of(&phase(2, 1, Stage::Work, 1)), "phase 2 (tactical), 1 todo");
+        assert_eq!(stage_of(&phase(2, 3, Stage::Feedback, 4)), "phase 2 (strategic), round 3, 4 todos");
+    }
+}
