@@ -3,12 +3,13 @@ mod stage;
 use std::fmt::Display;
 use std::io::{BufRead, IsTerminal, Write};
 
+use checkrein_core::checkpoint::CheckpointStatus;
 use serde_json::Value;
 use stage::Stage;
 
 use crate::error::{CliError, Exit};
 use crate::output::{HEADING, Output};
-use crate::session;
+use crate::{review, session};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -100,9 +101,16 @@ fn asked(stage: &Stage, reviewer: Reviewer, mut review: Waiting, about: &About) 
             (Reviewer::Person, ..) => ask(stage, &review.id)?,
         };
         let text = match answer {
-            Answer::Comment(text) => text,
-            Answer::Approve => return Ok(Asked::Approved(review)),
-            Answer::Reject(why) => return rejected(stage, &review.id, &why).map(Asked::Over),
+            Answer::Comment(text) => Some(text),
+            Answer::Decided(CheckpointStatus::ChangesRequested) => None,
+            Answer::Approve | Answer::Decided(CheckpointStatus::Approved) => {
+                return Ok(Asked::Approved(review));
+            }
+            Answer::Reject(why) => {
+                stage.show(&["reject", &review.id, "-m", &why])?;
+                return Ok(Asked::Over(rejected()));
+            }
+            Answer::Decided(_) => return Ok(Asked::Over(rejected())),
             Answer::None => return Ok(Asked::Over(unanswered())),
         };
         match (about, round) {
@@ -111,17 +119,24 @@ fn asked(stage: &Stage, reviewer: Reviewer, mut review: Waiting, about: &About) 
             (About::Result, _) => tell("\n"),
         }
         round += 1;
-        let comment = format!("{PLAN}:3={text}");
-        let (said, shown) = match about {
-            About::Plan => (["--comment", &comment], &["--file", PLAN][..]),
-            About::Result => (["-m", &text], &[][..]),
-        };
-        stage.show(&[&["request-changes", &review.id], &said[..]].concat())?;
-        stage.drive(&["resume", &review.run])?;
-        match about {
-            About::Plan => tell("\nThe agent was given your comment with its file and line. "),
-            About::Result => tell("\nThe agent was given your words. "),
+        if let Some(text) = text {
+            let (option, said) = match about {
+                About::Plan => ("--comment", format!("{PLAN}:3={text}")),
+                About::Result => ("-m", text),
+            };
+            stage.show(&["request-changes", &review.id, option, &said])?;
         }
+        stage.drive(&["resume", &review.run])?;
+        let shown = match about {
+            About::Plan => {
+                tell("\nThe agent was given your comment with its file and line. ");
+                &["--file", PLAN][..]
+            }
+            About::Result => {
+                tell("\nThe agent was given your words. ");
+                &[]
+            }
+        };
         tell(format_args!("Its round {round}:\n\n"));
         review = stage.review()?.ok_or_else(|| stage.lost())?;
         let changed = ["review", &review.id, "--plain", "--since-last-round"];
@@ -129,10 +144,9 @@ fn asked(stage: &Stage, reviewer: Reviewer, mut review: Waiting, about: &About) 
     }
 }
 
-fn rejected(stage: &Stage, id: &str, why: &str) -> Result<Output, CliError> {
-    stage.show(&["reject", id, "-m", why])?;
+fn rejected() -> Output {
     tell("\nThe job is cancelled. Its branch is kept, and your repository is as it was.\n");
-    Ok(Output::text(""))
+    Output::text("")
 }
 
 fn unanswered() -> Output {
@@ -144,6 +158,8 @@ enum Answer {
     Approve,
     Comment(String),
     Reject(String),
+    /// On the screen of the review.
+    Decided(CheckpointStatus),
     /// Whoever was asked has left.
     None,
 }
@@ -165,7 +181,14 @@ fn ask(stage: &Stage, id: &str) -> Result<Answer, CliError> {
             "r" | "reject" => {
                 return Ok(words("Why? ", "no reason given")?.map_or(Answer::None, Answer::Reject));
             }
-            "l" | "look" => stage.show(&["review", id, "--plain"])?,
+            "l" | "look" if !review::is_possible() => stage.show(&["review", id, "--plain"])?,
+            "l" | "look" => {
+                stage.open(&["review", id])?;
+                match stage.status(id)? {
+                    CheckpointStatus::Pending => {}
+                    decided => return Ok(Answer::Decided(decided)),
+                }
+            }
             _ => tell("Type a, c, r or l, and Enter.\n"),
         }
     }

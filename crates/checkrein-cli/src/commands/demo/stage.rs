@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::config::env;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{Waiting, tell};
@@ -122,6 +124,23 @@ impl Stage {
         typed(arguments);
         indent(&self.run(arguments)?);
         Ok(())
+    }
+
+    /// Hands the terminal to a command until it ends.
+    pub fn open(&self, arguments: &[&str]) -> Result<(), CliError> {
+        typed(arguments);
+        let _busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut command = self.command(std::env::current_exe().map_err(no_stage)?);
+        command.args(arguments).env(env::TOKEN, &self.token).stdin(Stdio::inherit());
+        command.status().map(drop).map_err(no_stage)
+    }
+
+    /// What became of a checkpoint.
+    pub fn status(&self, id: &str) -> Result<CheckpointStatus, CliError> {
+        let shown: Value = serde_json::from_str(&self.run(&["checkpoint", "show", id, "--json"])?)
+            .map_err(|error| CliError::failed(format!("checkpoint `{id}` cannot be read: {error}")))?;
+        let status = shown.get("status").cloned().unwrap_or_default();
+        Ok(serde_json::from_value(status).unwrap_or(CheckpointStatus::Pending))
     }
 
     /// Lets a job go on for everybody to see; its report comes at the end.
