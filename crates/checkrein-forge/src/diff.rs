@@ -39,8 +39,8 @@ impl FileDiff {
             Some(kind) => (kind, LineKind::Added),
             None => (self.old_kind?, LineKind::Removed),
         };
-        let lines = self.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == side);
-        lines.last().filter(|_| kind == EntryKind::Link).map(|line| line.text.as_str())
+        let mut lines = self.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == side);
+        lines.next_back().filter(|_| kind == EntryKind::Link).map(|line| line.text.as_str())
     }
 }
 
