@@ -154,13 +154,15 @@ impl From<EngineError> for CliError {
             | EngineError::OtherContent(_)
             | EngineError::NothingToReview(_)
             | EngineError::ReviewOver(_)
-            | EngineError::NotChanged { .. }
             | EngineError::NoOpenBranch(_)
             | EngineError::NoRepository(_)
             | EngineError::NoAttempt(_)
             | EngineError::HandIn(_)
             | EngineError::MarkedFiles { .. }
             | EngineError::CommentsTooLate(_)
+            | EngineError::OpenConflict { .. }
+            | EngineError::NotInReview { .. }
+            | EngineError::NoLine { .. }
             | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. }) => Exit::Conflict,
@@ -218,12 +220,18 @@ impl From<EngineError> for CliError {
             ),
             EngineError::NotAReview(_) => Some("`checkrein checkpoint show ID` shows any checkpoint"),
             EngineError::ReviewOver(_) => Some("`checkrein inbox` shows what waits"),
-            EngineError::NotChanged { .. } => Some("`checkrein review ID --stat` lists what did"),
             EngineError::SameDocument(_) => Some("the agent finds them by name; rename one"),
             EngineError::MarkedFiles { .. } => Some("`--confirm` approves all the same"),
             EngineError::CommentsTooLate(_) => {
                 Some("`checkrein review ID --comment …` adds them for the next round")
             }
+            EngineError::OpenConflict { .. } => Some(
+                "push a commit that settles it to the branch `checkrein review ID` names, or let the agent do it: \
+                 `checkrein request-changes ID -m 'settle the conflict'`",
+            ),
+            EngineError::NotInReview { .. } | EngineError::NoLine { .. } => Some(
+                "`checkrein review ID --stat` lists what changed; a comment without a file is about the whole",
+            ),
             EngineError::UncommittedExpert { .. } => {
                 Some("commit it, or move it to the experts in your own settings")
             }

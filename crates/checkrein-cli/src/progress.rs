@@ -7,6 +7,7 @@ use std::time::Duration;
 use checkrein_core::decision::StepOrHook;
 use checkrein_core::report::duration_words;
 use checkrein_core::response::Status;
+use checkrein_core::run::job::JobPhase;
 use checkrein_core::run::{Interruption, Place, Run, RunEvent};
 use checkrein_engine::Watch;
 use checkrein_server::wire::event::said as said_as_json;
@@ -15,7 +16,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::error::warn;
-use crate::output::{findings, one_line};
+use crate::output::{count, findings, one_line};
 
 pub enum Progress {
     Live(Live),
@@ -109,7 +110,19 @@ impl Watch for Progress {
 }
 
 impl Live {
+    fn show_job(&mut self, phase: &JobPhase, event: &RunEvent) {
+        if let RunEvent::AttemptStarted { .. } = event {
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
+                self.bar.set_style(style);
+            }
+            self.bar.set_message(stage_of(phase));
+        }
+    }
+
     fn show(&mut self, run: &Run, at: Timestamp, event: &RunEvent) {
+        if let Some((_, job)) = run.job() {
+            return self.show_job(&job.phase, event);
+        }
         let phases = &run.definition.plan.phases;
         let all: usize = phases.iter().filter(|phase| phase.enabled).map(|phase| phase.tasks.len()).sum();
         let done: usize = match run.state.place {
@@ -134,6 +147,18 @@ impl Live {
             self.bar.set_message(format!("{}{again}{found}", one_line(task)));
         }
     }
+}
+
+/// Where a job is: nobody knows how many phases there will be.
+fn stage_of(phase: &JobPhase) -> String {
+    let mut text = format!("phase {} ({})", phase.number, phase.attempt_kind());
+    if phase.round > 1 {
+        text.push_str(&format!(", round {}", phase.round));
+    }
+    if !phase.todos.is_empty() {
+        text.push_str(&format!(", {}", count(phase.todos.len() as u64, "todo")));
+    }
+    text
 }
 
 /// What an event is to somebody who watches; most are nothing.
@@ -180,7 +205,8 @@ fn said(event: &RunEvent) -> Option<String> {
         }
         RunEvent::HoldReleased { by, .. } => format!("  approved by {}", one_line(by)),
         RunEvent::PhaseSkipped { phase, .. } => format!("phase {} is not run", one_line(phase)),
-        RunEvent::RunPaused { .. } => "paused".to_owned(),
+        RunEvent::RunPaused { reason: Some(reason), .. } => format!("paused: {}", one_line(reason)),
+        RunEvent::RunPaused { reason: None, .. } => "paused".to_owned(),
         RunEvent::RunCancelled { .. } => "cancelled".to_owned(),
         RunEvent::Decided(decided) if decided.truncated_warnings > 0 || decided.truncated_errors > 0 => {
             let kind = if decided.truncated_warnings > 0 { "warnings" } else { "errors" };
@@ -188,4 +214,30 @@ fn said(event: &RunEvent) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use checkrein_core::run::job::{Stage, Todo};
+
+    use super::*;
+
+    #[test]
+    fn a_job_shows_where_it_is() {
+        let todo = |id: u32| Todo { id, content: "x".to_owned(), done: false };
+        let phase = |number: u32, round: u32, stage: Stage, todos: u32| JobPhase {
+            number,
+            revision: 1,
+            round,
+            stage,
+            todos: (0..todos).map(todo).collect(),
+            repeated: false,
+            rework: None,
+            work: None,
+            review: None,
+        };
+        assert_eq!(stage_of(&phase(1, 1, Stage::Work, 0)), "phase 1 (strategic)");
+        assert_eq!(stage_of(&phase(2, 1, Stage::Work, 1)), "phase 2 (tactical), 1 todo");
+        assert_eq!(stage_of(&phase(2, 3, Stage::Feedback, 4)), "phase 2 (strategic), round 3, 4 todos");
+    }
 }

@@ -218,6 +218,8 @@ impl Engine {
         if silent && request.verdict != Verdict::Approve {
             return Err(EngineError::Empty("message"));
         }
+        let waiting = self.waiting_of(id).await?;
+        let id = waiting.as_deref().unwrap_or(id);
         let only_reviews = !request.comments.is_empty() || request.start_over;
         if let Some(stored) = self.review_row(id).await? {
             return self.judge_review(by, stored, request).await;
@@ -370,6 +372,23 @@ impl Engine {
     }
 
     /// The checkpoint, if it is the review of a job. What is open and remembered needs no look.
+    /// The checkpoint a run waits at, by the whole id of the run. A part of it will not do: a mistake must not
+    /// approve something else.
+    async fn waiting_of(&self, id: &str) -> Result<Option<String>, EngineError> {
+        if !RunId::looks_like(id) {
+            return Ok(None);
+        }
+        match self.named_run(id).await {
+            Ok(run) if run.as_str() != id => Ok(None),
+            Ok(run) => match self.load_run(&run).await?.checkpoint {
+                Some(checkpoint) => Ok(Some(checkpoint)),
+                None => Err(EngineError::NothingToReview(run)),
+            },
+            Err(EngineError::NoRun(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn review_row(&self, id: &str) -> Result<Option<StoredCheckpoint>, EngineError> {
         let run = id.split('.').next().unwrap_or_default();
         if run.len() == id.len() || !RunId::looks_like(run) {

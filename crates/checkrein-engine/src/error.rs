@@ -40,8 +40,6 @@ pub enum EngineError {
     NotAReview(String),
     #[error("review `{0}` is over")]
     ReviewOver(CheckpointId),
-    #[error("`{file}` did not change in review `{id}`")]
-    NotChanged { id: String, file: String },
     #[error("job `{0}` has no branch that is open")]
     NoOpenBranch(RunId),
     #[error("two documents are called `{0}`")]
@@ -68,6 +66,12 @@ pub enum EngineError {
     MarkedFiles { id: CheckpointId, files: Vec<String> },
     #[error("`{0}` was decided before; the comments were not added")]
     CommentsTooLate(CheckpointId),
+    #[error("`{id}` cannot be merged: there is a conflict in {}", files.join(", "))]
+    OpenConflict { id: CheckpointId, files: Vec<String> },
+    #[error("`{file}` did not change in review `{id}`")]
+    NotInReview { id: CheckpointId, file: String },
+    #[error("`{file}` has {lines} lines, not {line}")]
+    NoLine { file: String, line: u32, lines: usize },
     #[error(transparent)]
     Forge(#[from] ForgeError),
     #[error("the definition of the run cannot be used: {0}")]

@@ -44,8 +44,8 @@ pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
 pub use job::{
-    AttemptFiles, BranchesWanted, JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial, Reviewed,
-    Thread, threads,
+    AttemptFiles, BranchesWanted, Found, JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial,
+    Reviewed, Thread, Uncommitted, threads, uncommitted_experts,
 };
 pub use policy::Decided;
 pub use request::{Begun, Nonce, UnderWay};

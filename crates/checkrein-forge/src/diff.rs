@@ -32,6 +32,18 @@ pub struct FileDiff {
     pub cut: bool,
 }
 
+impl FileDiff {
+    /// Where the link points that it is now, or was before it was deleted.
+    pub fn link_target(&self) -> Option<&str> {
+        let (kind, side) = match self.new_kind {
+            Some(kind) => (kind, LineKind::Added),
+            None => (self.old_kind?, LineKind::Removed),
+        };
+        let mut lines = self.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind == side);
+        lines.next_back().filter(|_| kind == EntryKind::Link).map(|line| line.text.as_str())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     Added,

@@ -30,15 +30,16 @@ impl Bare {
         Ok(true)
     }
 
-    /// Takes it away there, if it is as it was shown.
-    pub fn unmirror(&self, source: &Source, branch: &Branch, shown: &Oid) -> Result<(), ForgeError> {
+    /// Takes it away there, unless somebody has it checked out or it has commits that are not part of
+    /// `merged`.
+    pub fn unmirror(&self, source: &Source, branch: &Branch, merged: &Oid) -> Result<(), ForgeError> {
         let reference = branch.reference();
-        if self.source_head(source, &reference)?.as_ref() != Some(shown)
-            || self.is_checked_out(source, &reference)?
-        {
+        let Some(there) = self.source_head(source, &reference)? else { return Ok(()) };
+        let known = self.has_object(&there)? && self.contains(merged, &there)?;
+        if !known || self.is_checked_out(source, &reference)? {
             return Ok(());
         }
-        let delete = ["update-ref", "-d", reference.as_str(), shown.as_str()];
+        let delete = ["update-ref", "-d", reference.as_str(), there.as_str()];
         self.git().call_on(&source.directory, delete).answer().map(drop)
     }
 

@@ -3,12 +3,13 @@
 //! That repository's working tree and index are never written. A branch that somebody has checked out is not
 //! moved under them: the result is left beside it, and the person pulls it when it suits.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::ForgeError;
 use crate::git::UPLOAD_PACK;
-use crate::identity::{Role, Signature};
+use crate::identity::Signature;
 use crate::log::{FORMAT, commits, range};
 use crate::merge::{Conflict, MergedTree, author};
 use crate::oid::Oid;
@@ -96,26 +97,45 @@ impl Bare {
         Ok(Published::Moved { branch: name.clone(), from: there, to: merged })
     }
 
-    /// The job's commits again without its own directory; those that are empty then are left out.
+    /// The job's commits again without its own directory; those that are empty then are left out. Where phases
+    /// were merged as they were, their single commits are kept, and so is the commit that joins them.
     fn without_artefacts(&self, publish: &Publish<'_>) -> Result<Oid, ForgeError> {
         let start = &publish.source.commit;
-        let call = self.call(["log", "-z", FORMAT, "--first-parent", "--reverse"]);
-        let mut tip = start.clone();
-        let mut tip_tree = self.tree_of(start)?;
+        let call = self.call(["log", "-z", FORMAT, "--topo-order", "--reverse"]);
+        // What each commit has become, with its tree.
+        let mut again: HashMap<Oid, (Oid, Oid)> = HashMap::new();
+        again.insert(start.clone(), (start.clone(), self.tree_of(start)?));
         for commit in commits(call.args(range(Some(start), publish.head)))? {
             let tree = self.restored(&commit.tree, start, publish.without)?;
-            if tree == tip_tree {
+            let mut parents: Vec<Oid> = Vec::new();
+            for parent in &commit.parents {
+                let parent = again.get(parent).map_or(parent, |(parent, _)| parent);
+                if !parents.contains(parent) {
+                    parents.push(parent.clone());
+                }
+            }
+            if let [only] = parents.as_slice()
+                && self.tree_among(&again, only)? == tree
+            {
+                again.insert(commit.oid.clone(), (only.clone(), tree));
                 continue;
             }
             let by = author(&commit)?;
-            let call = self.call(["commit-tree", tree.as_str(), "-p", tip.as_str()]);
-            let call = call.envs(by.environment(Role::Author));
             let committer = by.identity.at(commit.committed_at_seconds);
-            let call = call.envs(committer.environment(Role::Committer));
-            tip = Oid::from_bytes(&call.run_with(format!("{}\n", commit.message).into_bytes())?)?;
-            tip_tree = tree;
+            let message = format!("{}\n", commit.message);
+            let parents: Vec<&Oid> = parents.iter().collect();
+            let made = self.commit_tree(&tree, &parents, &by, &committer, &message)?;
+            again.insert(commit.oid, (made, tree));
         }
-        Ok(tip)
+        Ok(again.get(publish.head).map_or_else(|| publish.head.clone(), |(made, _)| made.clone()))
+    }
+
+    /// The tree of a commit that was made again, or of one that was there.
+    fn tree_among(&self, again: &HashMap<Oid, (Oid, Oid)>, commit: &Oid) -> Result<Oid, ForgeError> {
+        match again.values().find(|(made, _)| made == commit) {
+            Some((_, tree)) => Ok(tree.clone()),
+            None => self.tree_of(commit),
+        }
     }
 
     /// A tree in which one directory is as it was at the start, or is not there if it was not.

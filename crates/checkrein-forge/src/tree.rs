@@ -34,7 +34,8 @@ impl EntryKind {
         }
     }
 
-    pub(crate) fn mode(self) -> &'static str {
+    /// As git writes it: `100755`.
+    pub const fn mode(self) -> &'static str {
         match self {
             EntryKind::File => "100644",
             EntryKind::Executable => "100755",

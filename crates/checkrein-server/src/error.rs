@@ -212,7 +212,8 @@ impl From<EngineError> for Problem {
             | EngineError::NoRepository(_)
             | EngineError::NoAttempt(_)
             | EngineError::HandIn(_)
-            | EngineError::NoOpenBranch(_) => Kind::RunRefused,
+            | EngineError::NoOpenBranch(_)
+            | EngineError::OpenConflict { .. } => Kind::RunRefused,
             EngineError::ReviewOver(_) => Kind::AlreadyDecided,
             EngineError::MarkedFiles { .. } => Kind::MarkedFiles,
             EngineError::Unnamed(_) => Kind::DigestNeeded,
@@ -232,13 +233,14 @@ impl From<EngineError> for Problem {
             | EngineError::Settings(_)
             | EngineError::NotAJob(_)
             | EngineError::NotAReview(_)
+            | EngineError::NotInReview { .. }
+            | EngineError::NoLine { .. }
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)
             | EngineError::BadWebhook(_)
             | EngineError::PrivateWebhook(_)
             | EngineError::SameDocument(_)
-            | EngineError::NotChanged { .. }
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(
                 ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. } | ForgeError::BadName { .. },

@@ -3,12 +3,13 @@ mod stage;
 use std::fmt::Display;
 use std::io::{BufRead, IsTerminal, Write};
 
+use checkrein_core::checkpoint::CheckpointStatus;
 use serde_json::Value;
 use stage::Stage;
 
 use crate::error::{CliError, Exit};
 use crate::output::{HEADING, Output};
-use crate::session;
+use crate::{review, session};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -19,6 +20,7 @@ pub struct Args {
 
 const TASK: &str = "Let greet.sh greet people by name";
 const COMMENT: &str = "What happens without a name?";
+const PLAN: &str = ".checkrein/job/plan.md";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reviewer {
@@ -50,33 +52,12 @@ fn play(stage: &Stage, reviewer: Reviewer) -> Result<Output, CliError> {
     tell("\nIt has made a plan, on a branch of its own, and waits: nothing is done before you agree.\n");
 
     heading("2. You look at the plan");
-    let Some(mut review) = stage.review()? else { return Err(stage.lost()) };
-    let plan = ".checkrein/job/plan.md";
-    stage.show(&["review", &review.id, "--plain", "--file", plan])?;
-    let mut changes = 0;
-    loop {
-        let answer = match (reviewer, changes) {
-            (Reviewer::Scripted, 0) => Answer::Comment(COMMENT.to_owned()),
-            (Reviewer::Scripted, _) => Answer::Approve,
-            (Reviewer::Person, _) => ask(stage, &review.id)?,
-        };
-        match answer {
-            Answer::Comment(text) => {
-                heading("3. You ask for a change");
-                changes += 1;
-                let comment = format!("{plan}:3={text}");
-                stage.show(&["request-changes", &review.id, "--comment", &comment])?;
-                stage.drive(&["resume", &review.run])?;
-                tell("\nThe agent was given your comment with its file and line. Its second round:\n\n");
-                let Some(next) = stage.review()? else { return Err(stage.lost()) };
-                review = next;
-                stage.show(&["review", &review.id, "--plain", "--since-last-round", "--file", plan])?;
-            }
-            Answer::Approve => break,
-            Answer::Reject(why) => return rejected(stage, &review.id, &why),
-            Answer::None => return Ok(unanswered()),
-        }
-    }
+    let Some(review) = stage.review()? else { return Err(stage.lost()) };
+    stage.show(&["review", &review.id, "--plain", "--file", PLAN])?;
+    let review = match asked(stage, reviewer, review, &About::Plan)? {
+        Asked::Approved(review) => review,
+        Asked::Over(output) => return Ok(output),
+    };
 
     heading("4. You approve, and it works");
     stage.show(&["approve", &review.id])?;
@@ -84,18 +65,10 @@ fn play(stage: &Stage, reviewer: Reviewer) -> Result<Output, CliError> {
     let Some(review) = stage.review()? else { return Err(stage.lost()) };
     tell("\nThe work is merged on the job's own branch. Before it is yours, you look once more:\n\n");
     stage.show(&["review", &review.id, "--plain", "--stat"])?;
-    if reviewer == Reviewer::Person {
-        match ask(stage, &review.id)? {
-            Answer::Approve => {}
-            Answer::Comment(text) => {
-                stage.show(&["request-changes", &review.id, "-m", &text])?;
-                tell("\nIt would work on that now. The demo ends here; `checkrein resume` would go on.\n");
-                return Ok(Output::text(""));
-            }
-            Answer::Reject(why) => return rejected(stage, &review.id, &why),
-            Answer::None => return Ok(unanswered()),
-        }
-    }
+    let review = match asked(stage, reviewer, review, &About::Result)? {
+        Asked::Approved(review) => review,
+        Asked::Over(output) => return Ok(output),
+    };
     stage.show(&["approve", &review.id])?;
     stage.drive(&["resume", &review.run])?;
 
@@ -107,10 +80,73 @@ fn play(stage: &Stage, reviewer: Reviewer) -> Result<Output, CliError> {
     Ok(Output::text(""))
 }
 
-fn rejected(stage: &Stage, id: &str, why: &str) -> Result<Output, CliError> {
-    stage.show(&["reject", id, "-m", why])?;
+enum About {
+    Plan,
+    Result,
+}
+
+/// How a review ended.
+enum Asked {
+    Approved(Waiting),
+    Over(Output),
+}
+
+/// Asks until there is an approval; the agent works on every change somebody wants.
+fn asked(stage: &Stage, reviewer: Reviewer, mut review: Waiting, about: &About) -> Result<Asked, CliError> {
+    let mut round = 1;
+    loop {
+        let answer = match (reviewer, about, round) {
+            (Reviewer::Scripted, About::Plan, 1) => Answer::Comment(COMMENT.to_owned()),
+            (Reviewer::Scripted, ..) => Answer::Approve,
+            (Reviewer::Person, ..) => ask(stage, &review.id)?,
+        };
+        let text = match answer {
+            Answer::Comment(text) => Some(text),
+            Answer::Decided(CheckpointStatus::ChangesRequested) => None,
+            Answer::Approve | Answer::Decided(CheckpointStatus::Approved) => {
+                return Ok(Asked::Approved(review));
+            }
+            Answer::Reject(why) => {
+                stage.show(&["reject", &review.id, "-m", &why])?;
+                return Ok(Asked::Over(rejected()));
+            }
+            Answer::Decided(_) => return Ok(Asked::Over(rejected())),
+            Answer::None => return Ok(Asked::Over(unanswered())),
+        };
+        match (about, round) {
+            (About::Plan, 1) => heading("3. You ask for a change"),
+            (About::Plan, _) => heading("3. You ask for another change"),
+            (About::Result, _) => tell("\n"),
+        }
+        round += 1;
+        if let Some(text) = text {
+            let (option, said) = match about {
+                About::Plan => ("--comment", format!("{PLAN}:3={text}")),
+                About::Result => ("-m", text),
+            };
+            stage.show(&["request-changes", &review.id, option, &said])?;
+        }
+        stage.drive(&["resume", &review.run])?;
+        let shown = match about {
+            About::Plan => {
+                tell("\nThe agent was given your comment with its file and line. ");
+                &["--file", PLAN][..]
+            }
+            About::Result => {
+                tell("\nThe agent was given your words. ");
+                &[]
+            }
+        };
+        tell(format_args!("Its round {round}:\n\n"));
+        review = stage.review()?.ok_or_else(|| stage.lost())?;
+        let changed = ["review", &review.id, "--plain", "--since-last-round"];
+        stage.show(&[&changed, shown].concat())?;
+    }
+}
+
+fn rejected() -> Output {
     tell("\nThe job is cancelled. Its branch is kept, and your repository is as it was.\n");
-    Ok(Output::text(""))
+    Output::text("")
 }
 
 fn unanswered() -> Output {
@@ -122,6 +158,8 @@ enum Answer {
     Approve,
     Comment(String),
     Reject(String),
+    /// On the screen of the review.
+    Decided(CheckpointStatus),
     /// Whoever was asked has left.
     None,
 }
@@ -143,7 +181,14 @@ fn ask(stage: &Stage, id: &str) -> Result<Answer, CliError> {
             "r" | "reject" => {
                 return Ok(words("Why? ", "no reason given")?.map_or(Answer::None, Answer::Reject));
             }
-            "l" | "look" => stage.show(&["review", id, "--plain"])?,
+            "l" | "look" if !review::is_possible() => stage.show(&["review", id, "--plain"])?,
+            "l" | "look" => {
+                stage.open(&["review", id])?;
+                match stage.status(id)? {
+                    CheckpointStatus::Pending => {}
+                    decided => return Ok(Answer::Decided(decided)),
+                }
+            }
             _ => tell("Type a, c, r or l, and Enter.\n"),
         }
     }

@@ -51,7 +51,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// See it work in a minute: a worker asks, you answer, it goes on
+    /// See it work in a minute: an agent plans, you look and ask for changes, it works, the result is yours
     ///
     /// Runs in a throw-away directory with a store of its own. Needs no key and no network.
     Demo(demo::Args),

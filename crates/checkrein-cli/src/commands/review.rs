@@ -3,7 +3,7 @@ use checkrein_server::wire::review as wire;
 
 use super::verdict::{comment, next};
 use crate::driving::{at_terminal, interrupts};
-use crate::error::{CliError, note, warn};
+use crate::error::{CliError, note};
 use crate::output::{Output, one_line};
 use crate::review::plain::{self, Extent};
 use crate::review::{self, Left, Review, Which};
@@ -152,14 +152,9 @@ impl Args {
             return Err(CliError::conflict(format!("`{}` did not change here", one_line(&unknown.file)))
                 .hint(format!("`checkrein review {id} --stat` lists what did")));
         }
+        session.wait(session.engine.check_comments(&reviewed.view, &self.comments))?;
         let mut out = String::new();
         for new in self.comments.iter().chain(&self.replies) {
-            if let Some(file) = new.file.as_deref().filter(|file| !changed(file)) {
-                warn(format_args!(
-                    "`{}` did not change here; the agent gets the comment all the same",
-                    one_line(file)
-                ));
-            }
             let comment = session.wait(session.engine.comment(&who, id, new.clone()))?;
             out.push_str(&format!("{}\n", comment.id));
         }

@@ -12,7 +12,7 @@ use crate::session::{Desk, DeskPlace, Session, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Target {
-    /// The checkpoints to decide
+    /// The checkpoints to decide, or the runs that wait at them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// What was looked at; a checkpoint that holds something else is not decided

@@ -75,6 +75,12 @@ pub async fn ask(
                 say(&plain::brief(&review));
             }
             Err(EngineError::MarkedFiles { .. }) => review = look(engine, by, id).await?,
+            Err(EngineError::OpenConflict { files, .. }) => {
+                say(&format!(
+                    "It cannot be merged: there is a conflict in {}. Push a commit that settles it, or request changes.\n",
+                    one_line(&files.join(", "))
+                ));
+            }
             Err(error) => return Err(error.into()),
         }
     }

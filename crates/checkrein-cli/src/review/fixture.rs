@@ -12,7 +12,8 @@ use super::thread::{CommentShown, Thread};
 pub fn review() -> Review {
     let todo = |id: u32, content: &str, done: bool| Todo { id, content: content.to_owned(), done };
     let letter = file("letter.md", "modified", Some(FileMark::ChangesRequested), LETTER);
-    let script = file("src/commands/a_rather_long_name_of_a_file.rs", "modified", None, SCRIPT);
+    let mut script = file("src/commands/a_rather_long_name_of_a_file.rs", "modified", None, SCRIPT);
+    script.nature = Some("now executable (mode 100644 -> 100755)".to_owned());
     Review {
         id: "20260301-120000-7kq2m.2.2".to_owned(),
         run: "20260301-120000-7kq2m".to_owned(),
@@ -36,6 +37,7 @@ pub fn review() -> Review {
         deliverables: vec!["letter.md".to_owned()],
         confidence: Some(0.8),
         milestone: None,
+        findings: vec!["warning [medium] [security] `build/fifo` was not taken: it is no file".to_owned()],
         unchanged: false,
         conflict: None,
         artefacts: vec![("plan.md".to_owned(), "# Plan\n\n1. write letter.md\n2. send it\n".to_owned())],
@@ -97,6 +99,7 @@ fn file(path: &str, word: &'static str, mark: Option<FileMark>, lines: &str) -> 
         word,
         added: of(LineKind::Added),
         removed: of(LineKind::Removed),
+        nature: None,
         binary: lines.is_empty(),
         cut: false,
         protected: path.starts_with("src"),

@@ -6,9 +6,10 @@
 use checkrein_core::boundary::PhaseKind;
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::deliverable::Digest;
+use checkrein_core::finding::Finding;
 use checkrein_core::run::job::{Conflict, FileMark, Todo};
-use checkrein_engine::{ReviewMaterial, Reviewed};
-use checkrein_forge::{Change, Commit, Diff, FileDiff, Hunk};
+use checkrein_engine::{Found, ReviewMaterial, Reviewed};
+use checkrein_forge::{Change, Commit, Diff, EntryKind, FileDiff, Hunk};
 use serde_json::Value;
 
 use super::thread::{Thread, threads};
@@ -39,6 +40,8 @@ pub struct Review {
     pub deliverables: Vec<String>,
     pub confidence: Option<f64>,
     pub milestone: Option<String>,
+    /// What was found, one line each.
+    pub findings: Vec<String>,
     /// A round in which nothing changed.
     pub unchanged: bool,
     pub conflict: Option<ConflictShown>,
@@ -62,6 +65,8 @@ pub struct FileShown {
     pub word: &'static str,
     pub added: u64,
     pub removed: u64,
+    /// What it is beside a plain file, or became: `now executable (mode 100644 -> 100755)`, `link to TARGET`.
+    pub nature: Option<String>,
     pub binary: bool,
     /// Whether there are more hunks than these.
     pub cut: bool,
@@ -134,6 +139,7 @@ impl Review {
             deliverables: texts(&asked, "deliverables").iter().map(|text| one_line(text)).collect(),
             confidence: asked.get("confidence").and_then(Value::as_f64),
             milestone: text("milestone"),
+            findings: reviewed.findings.iter().map(|found| found_line(found, &checkpoint.phase)).collect(),
             unchanged: asked.get("no_change_since_last_round").and_then(Value::as_bool).unwrap_or(false),
             conflict: conflict(&asked, material),
             artefacts: material.artefacts.iter().map(|(name, text)| (one_line(name), clean(text))).collect(),
@@ -193,6 +199,7 @@ impl FileShown {
             word,
             added: file.added,
             removed: file.removed,
+            nature: nature(file),
             binary: file.binary,
             cut: file.cut,
             protected: protected.contains(&path),
@@ -214,6 +221,34 @@ impl FileShown {
     }
 }
 
+/// What a file is if that is more than a file, and what it was if that is something else.
+fn nature(file: &FileDiff) -> Option<String> {
+    let word = |kind: EntryKind| match kind {
+        EntryKind::File => "file",
+        EntryKind::Executable => "executable",
+        EntryKind::Link => "link",
+        EntryKind::Submodule => "submodule",
+    };
+    let is = |kind: EntryKind| match file.link_target() {
+        Some(target) if kind == EntryKind::Link => format!("link to {}", one_line(target)),
+        _ => word(kind).to_owned(),
+    };
+    let now = file.new_kind.or(file.old_kind)?;
+    match (file.old_kind, file.new_kind) {
+        (Some(old), Some(new)) if old != new => {
+            let became = match (old, new) {
+                (EntryKind::File, EntryKind::Executable) => "now executable".to_owned(),
+                (EntryKind::Executable, EntryKind::File) => "no longer executable".to_owned(),
+                (old, new) => format!("{} -> {}", word(old), is(new)),
+            };
+            Some(format!("{became} (mode {} -> {})", old.mode(), new.mode()))
+        }
+        // What was executable all along is nothing new.
+        (Some(EntryKind::Executable), _) => None,
+        _ => (now != EntryKind::File).then(|| is(now)),
+    }
+}
+
 /// Files the engine writes about a phase.
 fn is_record(own: &str, path: &str) -> bool {
     path.strip_prefix(own).is_some_and(|name| {
@@ -221,6 +256,12 @@ fn is_record(own: &str, path: &str) -> bool {
             || name.starts_with("tools/")
             || name.starts_with("archive/")
     })
+}
+
+fn found_line(found: &Found, here: &str) -> String {
+    let Finding { kind, severity, category, text, .. } = &found.finding;
+    let phase = if found.phase == here { String::new() } else { format!("{}: ", one_line(&found.phase)) };
+    one_line(&format!("{phase}{} [{severity}] [{category}] {text}", kind))
 }
 
 fn shown_commit(commit: &Commit, material: &ReviewMaterial) -> CommitShown {

@@ -123,6 +123,10 @@ fn what_happened(error: &EngineError) -> String {
             let who = by.as_deref().map(one_line).unwrap_or_else(|| "somebody else".to_owned());
             format!("{who} was faster: it is {status}.")
         }
+        EngineError::OpenConflict { files, .. } => {
+            let files = one_line(&files.join(", "));
+            format!("There is a conflict in {files}.\nPush a commit that settles it, or request changes.")
+        }
         other => other.to_string(),
     }
 }

@@ -233,6 +233,7 @@ fn a_person_who_drives_a_job_is_asked_about_its_review() {
     terminal.until("Why? ").press("not needed any more\n");
     let (seen, code) = terminal.end();
     assert_eq!(code, 5, "{seen}");
+    assert!(!seen.contains("0/0"), "nobody knows how many phases there will be: {seen}");
     assert_eq!(place.run(&["show", &only_job(&place), "--json"]).json()["status"], "cancelled");
 }
 

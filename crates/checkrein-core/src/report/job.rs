@@ -36,16 +36,25 @@ pub(super) fn follow(report: &mut Report, event: &RunEvent) {
         RunEvent::PhaseStarted { phase } => set(report, phase, "begun".to_owned()),
         RunEvent::PhasePassed { phase, .. } => set(report, phase, "no review".to_owned()),
         RunEvent::RunHeld { boundary, round, .. } => {
-            set(
-                report,
-                boundary.phase.as_deref().unwrap_or_default(),
-                format!("waits for review, round {round}"),
-            );
+            set(report, boundary.phase.as_deref().unwrap_or_default(), format!("{WAITS}{round}"));
+        }
+        RunEvent::HoldRejected { by, .. } => {
+            if let Some(row) = report.phases.iter_mut().rev().find(|row| row.waits()) {
+                row.review = Some(format!("rejected by {by}"));
+                row.status = PhaseStatus::Failure;
+            }
+        }
+        RunEvent::RunCancelled { .. } => {
+            let left = |row: &&mut PhaseRow| row.waits() || row.review.as_deref() == Some("begun");
+            if let Some(row) = report.phases.iter_mut().rev().find(left) {
+                row.review = Some("cancelled".to_owned());
+                row.status = PhaseStatus::Failure;
+            }
         }
         RunEvent::PhaseLanded { phase, landed } => {
             let row = report.phases.iter().find(|row| row.name == *phase);
             let before = row.and_then(|row| row.review.clone()).unwrap_or_default();
-            let how = match before.strip_prefix("waits for review, round ") {
+            let how = match before.strip_prefix(WAITS) {
                 Some("1") => "approved".to_owned(),
                 Some(round) => format!("approved in round {round}"),
                 None => before,
@@ -55,5 +64,13 @@ pub(super) fn follow(report: &mut Report, event: &RunEvent) {
             report.artifacts.extend(landed.published.iter().cloned().map(serde_json::Value::String));
         }
         _ => {}
+    }
+}
+
+const WAITS: &str = "waits for review, round ";
+
+impl PhaseRow {
+    fn waits(&self) -> bool {
+        self.review.as_deref().is_some_and(|review| review.starts_with(WAITS))
     }
 }

@@ -42,6 +42,8 @@ pub enum Command {
         files: Vec<FileChange>,
         files_total: usize,
         next_todos: Option<Vec<Todo>>,
+        /// What still does not fit the branch it is to be merged into.
+        conflict: Option<Conflict>,
     },
     /// A comment on the review of a job.
     Comment {

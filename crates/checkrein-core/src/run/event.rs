@@ -124,6 +124,8 @@ pub enum RunEvent {
         /// What is to be done next, where they changed that.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         next_todos: Option<Vec<Todo>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conflict: Option<Conflict>,
     },
     /// A phase could not be merged.
     LandingConflicted {

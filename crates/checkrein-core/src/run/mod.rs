@@ -347,8 +347,8 @@ impl Run {
             }
             Command::Land(landed) => job::land(&mut moved, landed),
             Command::Conflict(conflict) => job::conflicted(&mut moved, conflict),
-            Command::Push { hold, head, files, files_total, next_todos } => {
-                job::pushed(&mut moved, hold, head, files, files_total, next_todos);
+            Command::Push { hold, head, files, files_total, next_todos, conflict } => {
+                moved.record(RunEvent::ReviewMoved { hold, head, files, files_total, next_todos, conflict });
             }
             Command::Pause { by } => pause::pause(&mut moved, by),
             Command::Resume { by } => resume::resume(&mut moved, by),

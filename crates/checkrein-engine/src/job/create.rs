@@ -297,6 +297,38 @@ impl Experts<'_> {
     }
 }
 
+/// Why the file of an expert is not what a job in its repository goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uncommitted {
+    /// No job there can use it.
+    New,
+    /// Jobs there use what is committed.
+    Changed,
+}
+
+/// The experts whose files a job in this directory does not go by.
+pub fn uncommitted_experts(files: &[(String, PathBuf)], directory: &Path) -> Vec<(String, Uncommitted)> {
+    let Ok(git) = find_git() else { return Vec::new() };
+    let Ok(Some(source)) = look(&git, &RepositoryWanted::Around(directory.to_owned())) else {
+        return Vec::new();
+    };
+    let experts = Experts { git: &git, source: Some(&source), own: files, directory };
+    let standing = |(name, path): &(String, PathBuf)| {
+        if experts.counts(path) {
+            return None;
+        }
+        let committed = source.file(&git, &format!("{EXPERTS}/{name}/config.yaml"), BYTES_MAX).ok()?;
+        match committed {
+            None => Some((name.clone(), Uncommitted::New)),
+            Some(bytes) if std::fs::read(path).is_ok_and(|there| there != bytes) => {
+                Some((name.clone(), Uncommitted::Changed))
+            }
+            Some(_) => None,
+        }
+    };
+    files.iter().filter_map(standing).collect()
+}
+
 fn look(git: &Git, wanted: &RepositoryWanted) -> Result<Option<Source>, EngineError> {
     match wanted {
         RepositoryWanted::Own => Ok(None),

@@ -1,12 +1,12 @@
 //! Merges a phase that was approved or passed, and hands the result of a job back.
 
-use checkrein_core::run::job::{self, AgentOutcome, Conflict, JobPhase, Landed};
-use checkrein_core::run::{Command, Run, RunId};
+use checkrein_core::run::job::{self, AgentOutcome, JobPhase, Landed};
+use checkrein_core::run::{Command, Run, RunId, RunStatus};
 use checkrein_forge::{ForgeError, MergeRequest, Merged, Oid, Publish, Published};
 
 use super::place::JobPlace;
 use super::repository::{JobRepository, source};
-use super::work::blocking;
+use super::work::{blocking, told};
 use crate::{Engine, EngineError, now};
 
 /// What merging needs to know.
@@ -28,10 +28,15 @@ pub(crate) async fn show(engine: &Engine, run: &Run) {
     // A mirror that cannot be written is no harm.
     let _ = blocking(move || {
         let repository = JobRepository::look(&run, &place)?;
-        if let Some((definition, state)) = run.job() {
-            repository.mirror(definition, &repository.names.main());
-            repository.mirror(definition, &repository.branch(&state.phase));
+        let Some((definition, state)) = run.job() else { return Ok(()) };
+        let main = repository.names.main();
+        if matches!(run.state.status, RunStatus::Completed | RunStatus::CompletedWithWarnings) {
+            // The result is what is left to look at.
+            repository.unmirror(definition, &main, &repository.main()?);
+        } else {
+            repository.mirror(definition, &main);
         }
+        repository.mirror(definition, &repository.branch(&state.phase));
         Ok(())
     })
     .await;
@@ -70,8 +75,7 @@ impl Landing {
             Merged::Done(main) => (main, true),
             Merged::Empty => (main, false),
             Merged::Conflict(conflict) => {
-                let files = conflict.files.iter().map(|file| file.path.to_string()).collect();
-                return Ok(Command::Conflict(Conflict { files, messages: conflict.messages, kept_on: None }));
+                return Ok(Command::Conflict(told(conflict, None)));
             }
         };
         let mut landed = Landed { main: main.to_string(), changed, ..Landed::default() };
@@ -111,7 +115,12 @@ impl Landing {
 
     /// The branch a job started from gets its result once, at the end.
     fn publish(&self, repository: &JobRepository, head: &Oid) -> Result<Option<String>, EngineError> {
-        let Some(source) = source(&self.definition)? else { return Ok(None) };
+        let Some(source) = source(&self.definition)? else {
+            let (branch, path) = (repository.names.main(), repository.bare.path().display());
+            let told =
+                format!("the result is on branch `{branch}` of {path}: get it with `git clone {path}`");
+            return Ok(Some(told));
+        };
         let without = self.definition.repository.artefacts().trim_end_matches('/');
         let by = repository.engine.at(self.at);
         let published = repository.bare.publish(&Publish { source: &source, head, without, by: &by })?;

@@ -20,10 +20,10 @@ mod thread;
 mod verdict;
 mod work;
 
-pub use create::{NewJob, RepositoryWanted};
+pub use create::{NewJob, RepositoryWanted, Uncommitted, uncommitted_experts};
 pub use hand_in::{AttemptFiles, OwnAttempt};
 pub use look::JobView;
-pub use review::{ReviewMaterial, Reviewed};
+pub use review::{Found, ReviewMaterial, Reviewed};
 pub use serve::BranchesWanted;
 pub use thread::{Thread, threads};
 

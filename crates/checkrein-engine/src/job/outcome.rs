@@ -58,7 +58,9 @@ pub(super) fn outcome(
     });
     let mut response = Response::normalise(&judged, classifier);
     response.artifacts = result.deliverables.iter().map(|path| Value::String(path.clone())).collect();
-    odd.into_iter().for_each(|text| response.warn(text));
+    // What makes it a failure is said as one.
+    let unreadable = AgentResult::is_unreadable(&value).then(|| odd.first().cloned()).flatten();
+    odd.into_iter().filter(|text| unreadable.as_ref() != Some(text)).for_each(|text| response.warn(text));
     if ended.exit != Some(Exit::Code(0)) {
         let how = match ended.exit {
             Some(Exit::Code(code)) => format!("The agent exited with code {code}"),
@@ -71,10 +73,19 @@ pub(super) fn outcome(
             None => how,
         });
     } else if result.outcome == AgentOutcome::Failed {
-        let why = if result.summary.is_empty() { "The agent says that it failed" } else { &result.summary };
-        response.fail(why.to_owned());
+        response.fail(match unreadable {
+            Some(why) => sentence(&why),
+            None if result.summary.is_empty() => "The agent says that it failed".to_owned(),
+            None => result.summary.clone(),
+        });
     }
     Outcome { result, response }
+}
+
+/// With a capital letter, as what ends a run is written.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// What an agent wrote, which may be anything at all.

@@ -56,7 +56,9 @@ pub(super) fn prepare(
         false => repository.bare.merge_base(&main, &head)?.unwrap_or(main),
     };
     read_own(&repository, definition, phase, &head);
-    let on_branch = on_branch(&repository, definition, job, &head);
+    let mut on_branch = on_branch(&repository, definition, job, &head);
+    // The level may be another one since it was written; the file is brought up to date right after.
+    on_branch.workspace = on_branch.workspace.map(|known| brief::with_level(&known, run));
     let brief = brief::brief(run, &on_branch);
     let brief_json = BriefJson::of(run, &on_branch);
     begin(&repository, run, definition, &branch, &head, at)?;

@@ -88,10 +88,10 @@ impl JobRepository {
         }
     }
 
-    /// Takes a branch away there.
-    pub fn unmirror(&self, definition: &JobDefinition, branch: &Branch, shown: &Oid) {
+    /// Takes a branch away there, once everything on it is merged.
+    pub fn unmirror(&self, definition: &JobDefinition, branch: &Branch, merged: &Oid) {
         if let Ok(Some(source)) = source(definition) {
-            let _ = self.bare.unmirror(&source, branch, shown);
+            let _ = self.bare.unmirror(&source, branch, merged);
         }
     }
 

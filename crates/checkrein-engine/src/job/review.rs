@@ -1,21 +1,23 @@
 //! Reviews: what a person looks at, comments on and marks.
 
 use checkrein_core::boundary::PhaseKind;
-use checkrein_core::checkpoint::Checkpoint;
+use checkrein_core::checkpoint::{Checkpoint, CheckpointId};
+use checkrein_core::decision::Rule;
 use checkrein_core::deliverable::Content;
+use checkrein_core::finding::{Finding, FindingKind};
 use checkrein_core::principal::{Principal, Role};
 use checkrein_core::run::job::{
-    Author, Comment, FileMark, JobDefinition, JobState, NewComment, Todo, TodoList, kind,
+    Author, Comment, FileMark, JobDefinition, JobState, NewComment, ReviewOf, Todo, TodoList, kind,
 };
 use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
-use checkrein_forge::{Branch, Commit, Conflict, Diff, DiffLimits, Oid};
+use checkrein_forge::{Branch, Change, Commit, Conflict, Diff, DiffLimits, Oid};
 use checkrein_store::StoredCheckpoint;
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::place::JobPlace;
 use super::repository::JobRepository;
-use super::work::{blocking, changes};
+use super::work::{blocking, changes, told};
 use crate::authority::{Act, require};
 use crate::checkpoint::CheckpointView;
 use crate::run::RunView;
@@ -32,8 +34,17 @@ pub struct Reviewed {
     pub marks: IndexMap<String, FileMark>,
     /// Every rule that spoke for a hold, in words.
     pub because: Vec<String>,
+    /// What was found in the phase; in all of them, where the whole job is looked at.
+    pub findings: Vec<Found>,
     /// Whether it is the one its run waits at.
     pub open: bool,
+}
+
+/// A finding and the phase it is of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    pub phase: String,
+    pub finding: Finding,
 }
 
 /// What git has to show for it.
@@ -58,6 +69,8 @@ pub struct ReviewMaterial {
 }
 
 const COMMITS_MAX: usize = 500;
+/// Lines of a larger file are not counted.
+const FILE_BYTES_MAX: usize = 16 << 20;
 
 impl Engine {
     /// Where people clone the branches of a job from and push to; none before it has begun.
@@ -86,7 +99,9 @@ impl Engine {
         let open = view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str());
         let (comments, marks) = said(&view, &stored.checkpoint);
         let because = because(&view, &stored.checkpoint);
-        Ok(Reviewed { checkpoint: self.view(stored).await?, view, comments, marks, because, open })
+        let checkpoint = self.view(stored).await?;
+        let findings = findings(&view, &checkpoint);
+        Ok(Reviewed { checkpoint, view, comments, marks, because, findings, open })
     }
 
     /// Where the store can only be read, what was seen is not written down.
@@ -197,6 +212,8 @@ impl Engine {
         if comment.text.trim().is_empty() {
             return Err(EngineError::Empty("comment"));
         }
+        let view = self.spoken_of(by, id).await?;
+        self.check_comments(&view, std::slice::from_ref(&comment)).await?;
         let author = if by.role == Role::Agent { Author::Agent } else { Author::Person };
         let command = Command::Comment { comment, by: by.name.clone(), author };
         let view = self.say(by, id, command).await?;
@@ -217,51 +234,81 @@ impl Engine {
     ) -> Result<(), EngineError> {
         require(by, Act::GiveVerdict)?;
         if mark.is_some() {
-            self.expect_changed(by, id, file).await?;
+            // A mark is about something a person can have looked at.
+            let about = NewComment { file: Some(file.to_owned()), ..NewComment::default() };
+            self.check_comments(&self.spoken_of(by, id).await?, &[about]).await?;
         }
         let command = Command::Mark { file: file.to_owned(), mark, by: by.name.clone() };
         self.say(by, id, command).await.map(drop)
     }
 
-    /// A mark is about something a person can have looked at.
-    async fn expect_changed(&self, by: &Principal, id: &str, file: &str) -> Result<(), EngineError> {
-        let reviewed = self.review(by, id).await?;
-        let asked = reviewed.asked();
-        let commit = |name: &str| Oid::parse(asked.get(name).and_then(Value::as_str).unwrap_or_default());
-        let (base, head, run) = (commit("base")?, commit("head")?, reviewed.view.run.clone());
-        let place = JobPlace::of(&self.store, &run.id);
-        let changed = move || {
-            let repository = JobRepository::look(&run, &place)?;
-            Ok(changes(&repository.bare.changed_files(&base, &head)?))
-        };
-        if blocking(changed).await?.iter().any(|change| change.path == file) {
-            return Ok(());
-        }
-        Err(EngineError::NotChanged { id: id.to_owned(), file: file.to_owned() })
-    }
-
-    async fn say(&self, by: &Principal, id: &str, command: Command) -> Result<RunView, EngineError> {
+    /// The run that waits at a review; what is said later would be said about the next phase.
+    async fn spoken_of(&self, by: &Principal, id: &str) -> Result<RunView, EngineError> {
         let checkpoint = self.review_checkpoint(id).await?.checkpoint;
         if !self.sees(by, checkpoint.id.as_str()).await? {
             return Err(EngineError::NoCheckpoint(id.to_owned()));
         }
         let run = checkpoint.run.clone().ok_or_else(|| EngineError::NotAReview(id.to_owned()))?;
         let run = self.named_run(&run).await?;
+        let view = self.load_run(&run).await?;
+        if view.run.job().is_none() {
+            return Err(EngineError::NotAReview(id.to_owned()));
+        }
+        if view.checkpoint.as_deref() != Some(checkpoint.id.as_str()) {
+            return Err(EngineError::ReviewOver(checkpoint.id));
+        }
+        Ok(view)
+    }
+
+    async fn say(&self, by: &Principal, id: &str, command: Command) -> Result<RunView, EngineError> {
         loop {
-            let mut view = self.load_run(&run).await?;
-            if view.run.job().is_none() {
-                return Err(EngineError::NotAReview(id.to_owned()));
-            }
-            // What is said now would be said about the next phase.
-            if view.checkpoint.as_deref() != Some(checkpoint.id.as_str()) {
-                return Err(EngineError::ReviewOver(checkpoint.id));
-            }
+            let mut view = self.spoken_of(by, id).await?;
             match self.apply(&mut view, command.clone()).await {
                 Ok(_) => return Ok(view),
                 Err(EngineError::RunMoved) => {}
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Whether there is a place for these comments in the review a job waits at: a file that changed, and a line
+    /// it has. While the agent works anything may be said.
+    pub async fn check_comments(&self, view: &RunView, comments: &[NewComment]) -> Result<(), EngineError> {
+        let mut places = Vec::new();
+        for comment in comments.iter().filter(|comment| comment.reply_to.is_none()) {
+            places.extend(comment.file.clone().map(|file| (file, comment.line)));
+        }
+        let work = view.run.job().and_then(|(_, job)| job.phase.work.clone());
+        let (Some(at), Some(work)) = (&view.checkpoint, work) else { return Ok(()) };
+        if places.is_empty() {
+            return Ok(());
+        }
+        let (run, id) = (view.run.clone(), CheckpointId::new(at.clone())?);
+        let place = JobPlace::of(&self.store, &run.id);
+        blocking(move || {
+            let repository = JobRepository::look(&run, &place)?;
+            let (base, head) = (Oid::parse(work.looked_at().0)?, Oid::parse(&work.head)?);
+            let files = repository.bare.changed_files(&base, &head)?;
+            for (file, line) in places {
+                let here = files.iter().find_map(|changed| match &changed.change {
+                    Change::Renamed { from, .. } if from.to_string() == file => Some((from, &base)),
+                    Change::Deleted if changed.path.to_string() == file => Some((&changed.path, &base)),
+                    _ => (changed.path.to_string() == file).then_some((&changed.path, &head)),
+                });
+                let Some((path, commit)) = here else { return Err(EngineError::NotInReview { id, file }) };
+                let (Some(line), Ok(content)) =
+                    (line, repository.bare.show_file(commit, path, FILE_BYTES_MAX))
+                else {
+                    continue;
+                };
+                let lines = String::from_utf8_lossy(&content.bytes).lines().count();
+                if !content.cut && usize::try_from(line).is_ok_and(|line| line > lines) {
+                    return Err(EngineError::NoLine { file, line, lines });
+                }
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Looks whether somebody pushed to the branch under review; then the review is of that (X10).
@@ -283,13 +330,23 @@ impl Engine {
                     job.phase.work.as_ref().map(|work| work.looked_at().0.to_owned()).unwrap_or_default();
                 let files = repository.bare.changed_files(&Oid::parse(&base)?, &head)?;
                 let todos = todos_changed(&repository, definition, job, known.as_str(), &head);
-                Ok(Some((head, changes(&files), todos)))
+                // Whoever pushes beside work that is kept has settled it; what main does not take is not settled.
+                let met = job.phase.work.as_ref().and_then(|work| work.conflict.as_ref());
+                let still = match met {
+                    Some(met) if met.kept_on.is_none() => {
+                        repository.bare.conflict_between(&repository.main()?, &head)?
+                    }
+                    _ => None,
+                };
+                let still = still.map(|found| told(found, None));
+                Ok(Some((head, changes(&files), todos, still)))
             })
             .await?;
-            let Some((head, mut files, next_todos)) = found else { return Ok(false) };
+            let Some((head, mut files, next_todos, conflict)) = found else { return Ok(false) };
             let files_total = files.len();
             files.truncate(500);
-            let command = Command::Push { hold, head: head.to_string(), files, files_total, next_todos };
+            let command =
+                Command::Push { hold, head: head.to_string(), files, files_total, next_todos, conflict };
             match self.apply(view, command).await {
                 Ok(_) => return Ok(true),
                 Err(EngineError::RunMoved) => *view = self.load_run(&view.run.id).await?,
@@ -354,21 +411,58 @@ fn as_it_ended(view: &RunView, phase: &str) -> Option<JobState> {
     run.state.job.map(|job| *job)
 }
 
+/// What was found until the review was opened, each thing once.
+fn findings(view: &RunView, reviewed: &CheckpointView) -> Vec<Found> {
+    let checkpoint = &reviewed.checkpoint;
+    let context = asked(reviewed.content.as_ref()).get("context").cloned().unwrap_or_default();
+    let whole = context.as_str() == Some(ReviewOf::JobComplete.name());
+    let mut found: Vec<Found> = Vec::new();
+    for (_, at, event) in &view.history {
+        let RunEvent::AttemptFinished(attempt) = event else { continue };
+        if *at > checkpoint.created_at || !(whole || attempt.phase == checkpoint.phase) {
+            continue;
+        }
+        let response = &attempt.response;
+        let warnings = response.warnings.iter().map(|finding| (FindingKind::Warning, finding));
+        let errors = response.errors.iter().map(|finding| (FindingKind::Error, finding));
+        for (kind, finding) in errors.chain(warnings) {
+            let finding = Finding { kind, ..finding.clone() };
+            let one = Found { phase: attempt.phase.clone(), finding };
+            if !found.contains(&one) {
+                found.push(one);
+            }
+        }
+    }
+    found
+}
+
 /// What was decided right before the hold.
 fn because(view: &RunView, checkpoint: &Checkpoint) -> Vec<String> {
-    let mut decided: Vec<String> = Vec::new();
+    let mut decided: Vec<(Rule, String)> = Vec::new();
+    let mut held = false;
     for (_, at, event) in &view.history {
         match event {
+            RunEvent::RunHeld { .. } | RunEvent::AttemptStarted { .. } if held => break,
             RunEvent::AttemptStarted { .. } => decided.clear(),
-            RunEvent::Decided(told) => decided = told.because.iter().map(|(_, text)| text.clone()).collect(),
+            RunEvent::Decided(told) => decided.clone_from(&told.because),
             RunEvent::RunHeld { reason, .. } if *at == checkpoint.created_at => {
+                held = true;
                 // A conflict at the merge was no decision of the policy.
-                return if decided.contains(reason) { decided } else { vec![reason.clone()] };
+                if !decided.iter().any(|(_, text)| text == reason) {
+                    decided = vec![(Rule::Conflict, reason.clone())];
+                }
+            }
+            RunEvent::ReviewMoved { conflict: None, .. } if held => {
+                for (rule, text) in &mut decided {
+                    if *rule == Rule::Conflict && !text.ends_with(SETTLED) {
+                        text.push_str(SETTLED);
+                    }
+                }
             }
             _ => {}
         }
     }
-    decided
+    decided.into_iter().map(|(_, text)| text).collect()
 }
 
 /// What is to be done next, where somebody changed it in a plan under review: what is approved is done.
@@ -389,3 +483,4 @@ fn todos_changed(
     }
     TodoList::read(&now).ok().map(|list| list.todos).filter(|todos| !todos.is_empty())
 }
+const SETTLED: &str = "; what was pushed since settles it";

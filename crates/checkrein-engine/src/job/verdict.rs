@@ -54,6 +54,14 @@ impl Engine {
             if request.verdict == Verdict::Approve && !marked.is_empty() && !request.confirmed {
                 return Err(EngineError::MarkedFiles { id: id.clone(), files: marked });
             }
+            let met = job.phase.work.as_ref().and_then(|work| work.conflict.as_ref());
+            // Work that is kept beside the branch stays where it is; what main does not take cannot be merged.
+            if let Some(met) = met.filter(|met| met.kept_on.is_none())
+                && request.verdict == Verdict::Approve
+            {
+                return Err(EngineError::OpenConflict { id: id.clone(), files: met.files.clone() });
+            }
+            self.check_comments(&view, &request.comments).await?;
             let hold = view.run.state.hold.as_ref().map_or(0, |hold| hold.number);
             let (said, author) = (request.comments.iter().cloned(), Author::Person);
             let mut commands: Vec<Command> =

@@ -9,10 +9,11 @@ use checkrein_core::boundary::PhaseKind;
 use checkrein_core::config::Settings;
 use checkrein_core::response::Response;
 use checkrein_core::run::job::{
-    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, JobDefinition, Stage, TodoList, Whole, Work,
+    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, JobDefinition, JobPhase, Stage, TodoList,
+    Whole, Work,
 };
 use checkrein_core::run::{Finished, Run};
-use checkrein_forge::{Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
+use checkrein_forge::{Branch, Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
 use uuid::Uuid;
 
 use super::artefacts;
@@ -295,11 +296,12 @@ fn describe(
         Landing::Nothing | Landing::Forward => None,
     });
     if let Some(Landing::Conflict { conflict, kept_on }) = collected.map(|collected| collected.landing) {
-        let kept_on = Some(kept_on.to_string());
-        let files = conflict.files.iter().map(|file| file.path.to_string()).collect();
-        work.conflict = Some(Conflict { files, messages: conflict.messages, kept_on });
+        work.conflict = Some(told(conflict, Some(kept_on.to_string())));
     }
     let head = artefacts::write(repository, run, &prepared.branch, &taken, &work, at)?;
+    if work.conflict.is_none() {
+        work.conflict = unsettled(repository, &prepared.branch, phase, &head)?;
+    }
     work.head = head.to_string();
     work.left = unseen_since.unwrap_or_else(|| head.clone()).to_string();
     work.files = changes(&repository.bare.changed_files(&base, &head)?);
@@ -322,6 +324,34 @@ fn describe(
         work.commits = own_commits(repository, &base, &head)?;
     }
     Ok((work, outcome.response))
+}
+
+/// A conflict that was met before and is still there: with work that waits beside the branch, or with what the
+/// branch is to be merged into.
+fn unsettled(
+    repository: &JobRepository,
+    branch: &Branch,
+    phase: &JobPhase,
+    head: &Oid,
+) -> Result<Option<Conflict>, ForgeError> {
+    let met = phase.work.as_ref().and_then(|work| work.conflict.as_ref());
+    if let Some(kept_on) = met.and_then(|met| met.kept_on.clone())
+        && let Some(work) = repository.bare.unmerged_work(branch)?
+    {
+        let found = repository.bare.conflict_between(head, &work)?;
+        return Ok(found.map(|found| told(found, Some(kept_on))));
+    }
+    if met.is_none() {
+        return Ok(None);
+    }
+    let found = repository.bare.conflict_between(&repository.main()?, head)?;
+    Ok(found.map(|found| told(found, None)))
+}
+
+/// A conflict as it is remembered.
+pub(super) fn told(found: checkrein_forge::Conflict, kept_on: Option<String>) -> Conflict {
+    let files = found.files.iter().map(|file| file.path.to_string()).collect();
+    Conflict { files, messages: found.messages, kept_on }
 }
 
 fn own_commits(repository: &JobRepository, since: &Oid, head: &Oid) -> Result<usize, ForgeError> {

@@ -132,6 +132,7 @@ impl Engine {
             definition: None,
             checkpoint,
         };
+        let told = before.0;
         match self.store.commit_run(commit).await {
             Ok(()) => {
                 let held = run.state.hold.as_ref().filter(|_| run.state.status == RunStatus::Held);
@@ -139,8 +140,15 @@ impl Engine {
                 *view = RunView { row, run, history, checkpoint };
                 Ok(applied.effects)
             }
-            Err(CommitError::Conflict) => Err(EngineError::RunMoved),
-            Err(CommitError::Store(error)) => Err(error.into()),
+            Err(error) => {
+                // What was told already is not told again by whoever loads it anew.
+                history.retain(|(seq, ..)| *seq <= told);
+                view.history = history;
+                Err(match error {
+                    CommitError::Conflict => EngineError::RunMoved,
+                    CommitError::Store(error) => error.into(),
+                })
+            }
         }
     }
 

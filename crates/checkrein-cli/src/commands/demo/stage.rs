@@ -4,11 +4,15 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::config::env;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{Waiting, tell};
+use crate::driving::interrupts;
 use crate::error::CliError;
 use crate::output::{harmless, quoted};
 
@@ -22,13 +26,17 @@ pub struct Stage {
     directory: TempDir,
     /// The demo has no way round the guard rail: like any program it needs a reviewer's token.
     token: String,
+    /// Held while a command runs: an interrupt takes the directory away when nobody uses it.
+    busy: Arc<Mutex<()>>,
 }
 
 impl Stage {
     pub fn new(reviewer: String) -> Result<Stage, CliError> {
         let owner_only = fs::Permissions::from_mode(0o700);
         let directory = tempfile::Builder::new().prefix("checkrein-demo-").permissions(owner_only).tempdir();
-        let mut stage = Stage { directory: directory.map_err(no_stage)?, token: String::new() };
+        let directory = directory.map_err(no_stage)?;
+        let mut stage = Stage { directory, token: String::new(), busy: Arc::default() };
+        stage.clear_up_when_interrupted()?;
         stage.write("agent.sh", AGENT)?;
         stage.write("greeter/greet.sh", GREETER)?;
         stage.write("greeter/README.md", README)?;
@@ -43,6 +51,21 @@ impl Stage {
         let token = stage.run(&["token", "create", "--role", "reviewer", "--name", &reviewer])?;
         stage.token = token.trim().to_owned();
         Ok(stage)
+    }
+
+    /// Whoever ends the demo early leaves nothing behind. No command begins after that.
+    fn clear_up_when_interrupted(&self) -> Result<(), CliError> {
+        let (directory, busy) = (self.directory.path().to_owned(), Arc::clone(&self.busy));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_stage)?;
+        let mut stop = runtime.block_on(async { interrupts() })?;
+        std::thread::spawn(move || {
+            if runtime.block_on(stop.wait_for(|wanted| *wanted)).is_ok() {
+                let _alone = busy.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ = checkrein_forge::remove_all(&directory);
+                std::process::exit(130);
+            }
+        });
+        Ok(())
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), CliError> {
@@ -83,7 +106,7 @@ impl Stage {
         if !self.token.is_empty() {
             command.env(env::TOKEN, &self.token);
         }
-        let ran = command.output().map_err(no_stage)?;
+        let ran = self.finished(&mut command)?;
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
         match ran.status.code() {
             Some(0 | 3) => Ok((String::from_utf8_lossy(&ran.stdout).into_owned(), said)),
@@ -91,11 +114,33 @@ impl Stage {
         }
     }
 
+    fn finished(&self, command: &mut Command) -> Result<std::process::Output, CliError> {
+        let _busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        command.output().map_err(no_stage)
+    }
+
     /// Runs it for everybody to see.
     pub fn show(&self, arguments: &[&str]) -> Result<(), CliError> {
         typed(arguments);
         indent(&self.run(arguments)?);
         Ok(())
+    }
+
+    /// Hands the terminal to a command until it ends.
+    pub fn open(&self, arguments: &[&str]) -> Result<(), CliError> {
+        typed(arguments);
+        let _busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut command = self.command(std::env::current_exe().map_err(no_stage)?);
+        command.args(arguments).env(env::TOKEN, &self.token).stdin(Stdio::inherit());
+        command.status().map(drop).map_err(no_stage)
+    }
+
+    /// What became of a checkpoint.
+    pub fn status(&self, id: &str) -> Result<CheckpointStatus, CliError> {
+        let shown: Value = serde_json::from_str(&self.run(&["checkpoint", "show", id, "--json"])?)
+            .map_err(|error| CliError::failed(format!("checkpoint `{id}` cannot be read: {error}")))?;
+        let status = shown.get("status").cloned().unwrap_or_default();
+        Ok(serde_json::from_value(status).unwrap_or(CheckpointStatus::Pending))
     }
 
     /// Lets a job go on for everybody to see; its report comes at the end.
@@ -119,7 +164,7 @@ impl Stage {
                 .env(format!("GIT_{role}_NAME"), "demo")
                 .env(format!("GIT_{role}_EMAIL"), "demo@localhost");
         }
-        let ran = command.args(arguments).output().map_err(no_stage)?;
+        let ran = self.finished(command.args(arguments))?;
         if ran.status.success() {
             return Ok(String::from_utf8_lossy(&ran.stdout).into_owned());
         }

@@ -1,4 +1,4 @@
-use checkrein_engine::list_experts;
+use checkrein_engine::{Uncommitted, list_experts, uncommitted_experts};
 use checkrein_server::wire::expert::ExpertItem;
 
 use crate::error::{CliError, warn};
@@ -23,8 +23,21 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         Some(url) => Remote::at(url)?.get(&["experts"], &[])?,
         None => {
             let settings = args.places.load()?;
-            let (rows, problems) = list_experts(&settings, &settings::expert_files());
+            let files = settings::expert_files();
+            let (rows, problems) = list_experts(&settings, &files);
             problems.iter().for_each(warn);
+            let here = std::env::current_dir().unwrap_or_default();
+            for (name, why) in uncommitted_experts(&files, &here) {
+                let name = one_line(&name);
+                match why {
+                    Uncommitted::New => warn(format_args!(
+                        "expert `{name}` is not committed yet: a job in this repository cannot use it"
+                    )),
+                    Uncommitted::Changed => warn(format_args!(
+                        "expert `{name}` differs from what is committed, which is what a job in this repository uses"
+                    )),
+                }
+            }
             rows.iter().map(|row| ExpertItem::of(row, crate::files::shown)).collect()
         }
     };

@@ -15,6 +15,9 @@ pub fn heading(file: &FileShown) -> Row {
     }
     row = row.and(Ink::Faint, format!("  {} ", file.word));
     row = row.and(Ink::Added, format!("+{}", file.added)).and(Ink::Removed, format!(" -{}", file.removed));
+    if let Some(nature) = &file.nature {
+        row = row.and(Ink::Warning, format!("  {nature}"));
+    }
     if let Some(mark) = file.mark {
         row = row.and(Ink::Person, format!("  {}", mark.name().replace('_', " ")));
     }

@@ -46,6 +46,8 @@ pub fn overview(review: &Review) -> Vec<Row> {
     }
     section(&mut rows, "Job", lines(Ink::Plain, "  ", review.description.trim_end()).collect());
     section(&mut rows, "Summary", lines(Ink::Plain, "  ", review.summary.trim_end()).collect());
+    let found = review.findings.iter().map(|text| Row::new(Ink::Warning, format!("  {text}")));
+    section(&mut rows, "Findings", found.collect());
     section(&mut rows, "Todos", review.todos.iter().map(todo).collect());
     section(&mut rows, "Next", review.next_todos.iter().map(todo).collect());
     let deliverables = review.deliverables.iter().map(|text| Row::new(Ink::Plain, format!("  {text}")));
@@ -83,6 +85,9 @@ pub fn stat(review: &Review, which: Which) -> Vec<Row> {
             row = row.and(Ink::Plain, file.name.clone());
             if let Some(from) = &file.from {
                 row = row.and(Ink::Faint, format!(" from {from}"));
+            }
+            if let Some(nature) = &file.nature {
+                row = row.and(Ink::Warning, format!("  {nature}"));
             }
             if let Some(mark) = file.mark {
                 row = row.and(Ink::Person, format!("  {}", mark.name().replace('_', " ")));

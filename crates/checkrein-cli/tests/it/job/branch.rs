@@ -18,6 +18,8 @@ fn in_a_repository_of_its_own_branches_have_plain_names() {
     assert_eq!(job.branches(), ["main", "phase-3-strategic"]);
     job.approve(0);
     assert_eq!(job.branches(), ["main"]);
+    let report = job.place.run(&["report", &job.id, "--as", "json"]).stdout;
+    assert!(report.contains(&format!("git clone {}", job.repository().display())), "{report}");
     let titles = job.titles("main");
     assert_eq!(titles, ["start of the job", "phase 1 (strategic): planned", "phase 2 (tactical): worked"]);
     let message = job.git(&["log", "-1", "--format=%B", "main"]);
@@ -37,6 +39,54 @@ fn in_a_repository_that_was_there_they_stay_apart() {
     let repo = job.place.path().join("repo");
     let shown = git(&repo, &["branch", "--format=%(refname:short)"]);
     assert_eq!(shown.lines().collect::<Vec<_>>(), [&name("main"), &name("phase-2-tactical"), "main"]);
+}
+
+#[test]
+fn of_a_job_that_is_completed_only_the_result_stays_there() {
+    let job = in_repository("usual", &[], 3);
+    let name = |name: &str| format!("checkrein/{}/{name}", job.id);
+    let clone = job.cloned("carla", &name("phase-1-strategic"));
+    let pushed = super::push(&clone, "notes", "from carla\n");
+    job.ann("approve", &["--digest", &pushed], 0);
+    job.resume(3);
+    let repo = job.place.path().join("repo");
+    let shown = || git(&repo, &["branch", "--format=%(refname:short)"]);
+    let waits = [name("main"), name("phase-3-strategic"), "main".to_owned()];
+    assert_eq!(shown().lines().collect::<Vec<_>>(), waits);
+    job.approve(0);
+    assert_eq!(shown().lines().collect::<Vec<_>>(), [&name("result"), "main"]);
+    assert_eq!(git(&repo, &["show", &format!("{}:notes", name("result"))]), "from carla");
+}
+
+#[test]
+fn a_branch_of_a_completed_job_that_somebody_works_on_stays() {
+    let job = in_repository("usual", &["--autonomy", "review"], 3);
+    let main = format!("checkrein/{}/main", job.id);
+    let (repo, beside) = (job.place.path().join("repo"), job.place.path().join("beside"));
+    git(&repo, &["worktree", "add", "--quiet", beside.to_str().unwrap(), &main]);
+    job.approve(0);
+    assert!(git(&repo, &["branch", "--format=%(refname:short)"]).contains(&main));
+}
+
+#[test]
+fn the_single_commits_of_phases_that_were_merged_as_they_are_come_back() {
+    let agent = r#"case $n in
+      2) for f in one two; do echo $f > $f; git add $f; git commit -qm "todo: $f"; done; work ;;
+      *) usual ;;
+    esac"#;
+    for (how, own, merges) in [("squash", 0, "0"), ("merge", 1, "2"), ("rebase", 1, "0")] {
+        let over = format!(r#"{{"merge":"{how}"}}"#);
+        let job = in_repository(agent, &["--autonomy", "full", "--config-override", &over], 0);
+        let (repo, result) = (job.place.path().join("repo"), format!("checkrein/{}/result", job.id));
+        let titles = git(&repo, &["log", "--format=%s", &result]);
+        for title in ["todo: one", "todo: two"] {
+            assert_eq!(titles.lines().filter(|known| *known == title).count(), own, "{how}: {titles}");
+        }
+        assert!(!titles.contains("what the phase"), "{how}: {titles}");
+        assert_eq!(git(&repo, &["rev-list", "--merges", "--count", &result]), merges, "{how}: {titles}");
+        let names = git(&repo, &["ls-tree", "-r", "--name-only", &result]);
+        assert_eq!(names, "one\nplan.md\nreadme\ntwo\nwork-2", "{how}");
+    }
 }
 
 #[test]
@@ -125,6 +175,8 @@ fn a_rejected_job_is_cancelled_and_keeps_its_branch() {
     assert_eq!(job.branches(), ["main", "phase-1-strategic"]);
     assert_eq!(job.git(&["rev-parse", "phase-1-strategic"]), head);
     assert_eq!(job.titles("main").len(), 1);
+    let report = job.place.run(&["report", &job.id]).stdout;
+    assert!(report.contains("rejected by ann") && !report.contains("waits for review"), "{report}");
     let refused = job.resume(6);
     assert!(refused.stderr.contains("rerun"), "{}", refused.seen());
     assert_eq!(job.calls().len(), 1);

@@ -129,12 +129,19 @@ fn an_expert_of_a_repository_counts_once_it_is_committed() {
         let ran = command.output().unwrap();
         (ran.status.code().unwrap(), String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned())
     };
+    let listed = || {
+        let listed = place.command(crate::place::BINARY).args(["expert", "list"]).current_dir(&repo).output();
+        String::from_utf8_lossy(&listed.unwrap().stderr).into_owned()
+    };
     let (code, said) = give_here(&["--expert", "mine"]);
     assert!(code == 2 && said.contains("commit"), "{said}");
+    assert!(listed().contains("expert `mine` is not committed yet"), "{}", listed());
     commit(&repo, "an expert");
+    assert_eq!(listed(), "");
     let (code, said) = give_here(&["--expert", "mine"]);
     assert_eq!(code, 0, "{said}");
     fs::write(repo.join(".checkrein/experts/mine/config.yaml"), "autonomy: full\n").unwrap();
+    assert!(listed().contains("`mine` differs from what is committed"), "{}", listed());
     let (code, said) = give_here(&["--expert", "mine"]);
     assert_eq!(code, 0, "{said}");
     let id = said.lines().next().unwrap();

@@ -232,16 +232,44 @@ fn a_conflict_with_main_stays_held_until_somebody_resolves_it() {
     assert!(asked["reason"].as_str().unwrap().contains("conflict in plan.md"), "{asked}");
     assert_eq!(job.file("main", "plan.md"), "# Plan of carla", "nothing is lost");
     assert_eq!(job.file("phase-1-strategic", "plan.md"), "# Plan of 1.1");
-    job.approve(3);
-    assert_eq!(job.asked()["round"], 3, "approving it as it is meets it again");
+    let refused = job.ann("approve", &[], 6);
+    assert!(refused.stderr.contains("conflict in plan.md"), "{}", refused.seen());
+    assert!(refused.stderr.contains("settles it"), "{}", refused.seen());
+    assert_eq!((job.status(), &job.asked()["round"]), ("pending_review".into(), &json!(2)));
     git(&clone, &["fetch", "--quiet"]);
     git(&clone, &["switch", "--quiet", "phase-1-strategic"]);
     assert_ne!(try_git(&clone, &["merge", "--quiet", "main"]).1, 0);
     let merged = push(&clone, "plan.md", "# Plan of both\n");
+    let seen = job.place.run(&["review", &job.id, "--plain"]).stdout;
+    assert!(seen.contains("Somebody pushed") && seen.contains("what was pushed since settles it"), "{seen}");
+    assert!(!seen.contains("No change since") && !seen.contains("Conflict"), "{seen}");
     job.ann("approve", &["--digest", &merged], 0);
     job.resume(3);
     assert_eq!(job.file("main", "plan.md"), "# Plan of both");
     assert_eq!(job.calls(), ["1 strategic 1", "2 tactical 1", "3 strategic 1"]);
+}
+
+#[test]
+fn a_push_that_settles_nothing_leaves_the_conflict_open() {
+    let (job, clone) = conflicting_main();
+    git(&clone, &["fetch", "--quiet"]);
+    git(&clone, &["switch", "--quiet", "phase-1-strategic"]);
+    let pushed = push(&clone, "notes", "from carla\n");
+    let refused = job.ann("approve", &["--digest", &pushed], 6);
+    assert!(refused.stderr.contains("conflict in plan.md"), "{}", refused.seen());
+    assert_eq!(job.asked()["conflict"]["files"], json!(["plan.md"]));
+}
+
+#[test]
+fn a_round_that_settles_nothing_shows_the_conflict_again() {
+    let (job, _) = conflicting_main();
+    job.change(&[], 3);
+    let asked = job.asked();
+    assert_eq!((&asked["round"], &asked["conflict"]["files"]), (&json!(3), &json!(["plan.md"])), "{asked}");
+    let seen = job.place.run(&["review", &job.id, "--plain"]).stdout;
+    assert!(seen.contains("because  Merging phase-1-strategic meets a conflict in plan.md"), "{seen}");
+    assert!(seen.contains("<<<<<<<"), "{seen}");
+    job.ann("approve", &[], 6);
 }
 
 #[test]

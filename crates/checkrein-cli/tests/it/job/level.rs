@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{Job, agent_of, commit, give, id_of, job, scene, with_repository};
 use crate::place::{Place, Ran};
-use crate::run::{background, expect, only_run, show, until};
+use crate::run::{background, expect, logged, of_type, only_run, show, until};
 
 /// Plans, works, plans again, works, and is done in phase 5.
 const FIVE: &str = r#"case $n in
@@ -162,7 +162,9 @@ fn a_level_changed_while_it_is_held_releases_nothing() {
     job.approve(0);
     assert_eq!(job.status(), "completed");
     assert!(job.file("main", "workspace.md").contains("Autonomy: full"), "the agent is told");
-    assert!(job.brief(2).contains("Level: full"));
+    let brief = job.brief(2);
+    assert!(brief.contains("Level: full") && brief.contains("Autonomy: full"), "{brief}");
+    assert!(!brief.contains("Autonomy: partial"), "{brief}");
     let events = job.events_of("policy_changed");
     assert_eq!((events.len(), &events[0]["level"]), (1, &serde_json::json!("full")));
     expect(&job.place.run(&["level", &job.id, "sometimes"]), 2);
@@ -170,17 +172,23 @@ fn a_level_changed_while_it_is_held_releases_nothing() {
 
 #[test]
 fn a_level_changed_while_the_agent_works_disturbs_nobody() {
-    let place = scene(r#"touch "$here/began"; until test -f "$here/go"; do sleep 0.02; done; usual"#);
+    let place = scene(
+        r#"case $n in 2) touch "$here/began"; until test -f "$here/go"; do sleep 0.02; done ;; esac; usual"#,
+    );
     let mut engine =
         background(&place, &["job", "Write", "--agent", &agent_of(&place), "--autonomy", "full"]);
     until(|| place.path().join("began").exists().then_some(()));
     let id = only_run(&place).unwrap();
-    expect(&place.run(&["level", &id, "dependent"]), 0);
     expect(&place.run(&["level", &id, "guided"]), 0);
+    expect(&place.run(&["level", &id, "dependent"]), 0);
     fs::write(place.path().join("go"), "").unwrap();
-    expect(&engine.end(), 3);
-    assert_eq!(place.read("calls"), "1 strategic 1\n", "the attempt goes on");
-    assert_eq!(show(&place, &id)["policy"]["level"], "guided", "it acts from this boundary on");
+    let ended = engine.end();
+    expect(&ended, 3);
+    assert_eq!(place.read("calls"), "1 strategic 1\n2 tactical 1\n", "the attempt goes on");
+    assert_eq!(ended.stderr.matches("phase phase-1-strategic").count(), 1, "told once: {}", ended.seen());
+    let logged = of_type(&logged(&place, &id), "step-response");
+    assert_eq!(logged.len(), 2, "recorded once: {logged:?}");
+    assert_eq!(show(&place, &id)["policy"]["level"], "dependent", "it acts from this boundary on");
 }
 
 #[test]

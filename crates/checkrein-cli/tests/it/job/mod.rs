@@ -14,6 +14,7 @@ mod repository;
 mod result;
 mod rework;
 mod secret;
+mod shown;
 mod timeout;
 
 use std::fs;

@@ -53,8 +53,29 @@ fn an_agent_may_say_that_it_failed_or_is_blocked() {
     let shown = blocked.place.run(&["show", &blocked.id]).stdout;
     assert!(shown.contains("The agent cannot go on: no key"), "{shown}");
     assert!(blocked.given.stdout.contains("no key"), "{}", blocked.given.seen());
+    assert!(
+        blocked.given.stderr.contains("paused: The agent cannot go on: no key"),
+        "{}",
+        blocked.given.seen()
+    );
     blocked.resume(3);
     assert_eq!(blocked.calls().len(), 2);
+}
+
+#[test]
+fn a_result_that_says_nothing_fails_with_what_is_wrong_with_it() {
+    for (result, why) in [
+        ("[1]", "The agent's result is not an object"),
+        (
+            r#"{"outcome":"bogus","summary":"all fine"}"#,
+            "The agent's outcome `bogus` is unknown; it is one of",
+        ),
+        ("{", "The agent's result is not JSON"),
+    ] {
+        let job = job(scene(&format!("answer '{result}'")), &[], 1);
+        assert!(job.given.stderr.contains(&format!("stopped: {why}")), "{}", job.given.seen());
+        assert!(!job.given.seen().contains("says that it failed"), "{}", job.given.seen());
+    }
 }
 
 #[test]

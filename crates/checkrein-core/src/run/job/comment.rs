@@ -35,7 +35,7 @@ pub struct Comment {
 }
 
 /// A comment on its way to a review.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewComment {
     pub file: Option<String>,
     pub line: Option<u32>,

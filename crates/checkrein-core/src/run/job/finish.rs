@@ -195,8 +195,12 @@ fn further_reasons(moved: &Move<'_>, policy: &Policy, phase: &JobPhase, work: &W
         };
         reasons.push((Rule::ProtectedPath, format!("A protected file changed: {first}{more}")));
     }
-    if work.conflict.is_some() {
-        reasons.push((Rule::Conflict, "The agent's work and what a person pushed do not fit".to_owned()));
+    if let Some(conflict) = &work.conflict {
+        let text = match &conflict.kept_on {
+            Some(_) => "The agent's work and what a person pushed do not fit".to_owned(),
+            None => conflict.met_by(&phase.name()),
+        };
+        reasons.push((Rule::Conflict, text));
     }
     let spent = moved.run.state.job.as_ref().map(|job| job.spent).unwrap_or_default();
     if let Some(text) = over_budget(policy, spent) {

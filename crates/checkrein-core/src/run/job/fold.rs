@@ -48,12 +48,13 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
             state.hold = None;
             job.change(by, reason.as_deref(), *start_over);
         }
-        RunEvent::ReviewMoved { head, files, files_total, next_todos, .. } => {
+        RunEvent::ReviewMoved { head, files, files_total, next_todos, conflict, .. } => {
             if let (Some(todos), Some(work)) = (next_todos, &mut job.phase.work) {
                 work.result.next_todos.clone_from(todos);
                 job.staged.clone_from(todos);
             }
             if let Some(work) = &mut job.phase.work {
+                work.pushed = true;
                 work.head.clone_from(head);
                 let (of, total) = match &mut work.whole {
                     Some(whole) => (&mut whole.files, &mut whole.files_total),
@@ -61,7 +62,7 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
                 };
                 of.clone_from(files);
                 *total = *files_total;
-                work.conflict = None;
+                work.conflict.clone_from(conflict);
             }
         }
         RunEvent::LandingConflicted { conflict, .. } => {

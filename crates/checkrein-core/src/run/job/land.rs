@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{At, Boundary, Move, PhaseStatus, RunEvent};
 use super::finish::hold;
-use super::{AgentOutcome, FileChange, Todo, phase_name};
+use super::{AgentOutcome, phase_name};
 
 /// How a merge went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,12 @@ pub struct Conflict {
     pub kept_on: Option<String>,
 }
 
+impl Conflict {
+    pub(super) fn met_by(&self, phase: &str) -> String {
+        format!("Merging {phase} meets a conflict in {}", self.files.join(", "))
+    }
+}
+
 pub(in crate::run) fn land(moved: &mut Move<'_>, landed: Landed) {
     let Some((_, job)) = moved.run.job() else { return };
     let phase = job.phase.clone();
@@ -53,19 +59,7 @@ pub(in crate::run) fn land(moved: &mut Move<'_>, landed: Landed) {
 pub(in crate::run) fn conflicted(moved: &mut Move<'_>, conflict: Conflict) {
     let Some((_, job)) = moved.run.job() else { return };
     let phase = job.phase.clone();
-    let reason = format!("Merging {} meets a conflict in {}", phase.name(), conflict.files.join(", "));
+    let reason = conflict.met_by(&phase.name());
     moved.record(RunEvent::LandingConflicted { phase: phase.name(), conflict });
     hold(moved, At { at: Boundary::Phase, phase: Some(phase.name()), task: None }, reason);
-}
-
-/// Somebody pushed to a branch under review (X10).
-pub(in crate::run) fn pushed(
-    moved: &mut Move<'_>,
-    hold: u32,
-    head: String,
-    files: Vec<FileChange>,
-    files_total: usize,
-    next_todos: Option<Vec<Todo>>,
-) {
-    moved.record(RunEvent::ReviewMoved { hold, head, files, files_total, next_todos });
 }

@@ -160,6 +160,9 @@ pub struct Work {
     /// Files that differ from the round before; the first so many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_in_round: Vec<String>,
+    /// Whether a person pushed to the branch since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pushed: bool,
     /// Work and what a person pushed touch the same lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<Conflict>,
@@ -347,7 +350,7 @@ pub(super) use answer::answer;
 pub(super) use comment::{comment, mark};
 pub(super) use finish::{finish, resume};
 pub(super) use fold::fold;
-pub(super) use land::{conflicted, land, pushed};
+pub(super) use land::{conflicted, land};
 
 #[cfg(test)]
 mod simulator;

@@ -97,6 +97,13 @@ pub struct AgentResultShape {
 }
 
 impl AgentResult {
+    /// Whether it does not say what became of the attempt, so that what is odd about it first is a failure.
+    pub fn is_unreadable(value: &Value) -> bool {
+        let Value::Object(map) = value else { return true };
+        let outcome = map.get("outcome").filter(|said| !said.is_null());
+        outcome.is_some_and(|said| said.as_str().and_then(AgentOutcome::parse).is_none())
+    }
+
     /// Reads a result. What is odd about it is said, and left out; an outcome nobody knows is a failure.
     pub fn read(value: &Value) -> (AgentResult, Vec<String>) {
         let mut odd = Vec::new();

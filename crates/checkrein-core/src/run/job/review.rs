@@ -39,10 +39,9 @@ impl super::JobPhase {
     /// A round in which nothing changed.
     pub fn is_unchanged(&self) -> bool {
         self.round > 1
-            && self
-                .work
-                .as_ref()
-                .is_some_and(|work| work.changed_in_round.is_empty() && work.conflict.is_none())
+            && self.work.as_ref().is_some_and(|work| {
+                work.changed_in_round.is_empty() && work.conflict.is_none() && !work.pushed
+            })
     }
 }
 

@@ -57,6 +57,7 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
             files: Vec::new(),
             files_total: 0,
             next_todos: None,
+            conflict: None,
         },
         10 | 11 => {
             let text = "shorter".to_owned();

@@ -17,6 +17,7 @@ pub fn route() -> Route {
             Kind::StaleDigest,
             Kind::DigestNeeded,
             Kind::MarkedFiles,
+            Kind::RunRefused,
             Kind::PreconditionFailed,
         ])
 }
