@@ -24,7 +24,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    pub(crate) fn from_mode(mode: &str) -> Option<EntryKind> {
+    pub fn from_mode(mode: &str) -> Option<EntryKind> {
         match mode {
             "100755" => Some(EntryKind::Executable),
             "120000" => Some(EntryKind::Link),

@@ -1,13 +1,15 @@
 use checkrein_core::run::job::{FileMark, NewComment};
 use checkrein_server::wire::review as wire;
+use serde_json::{Value, json};
 
 use super::verdict::{comment, next};
 use crate::driving::{at_terminal, interrupts};
 use crate::error::{CliError, note};
 use crate::output::{Output, one_line};
+use crate::remote::Remote;
 use crate::review::plain::{self, Extent};
 use crate::review::{self, Left, Review, Which};
-use crate::session::{Session, StorePlace, inside_attempt};
+use crate::session::{DeskPlace, Session, inside_attempt, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -41,7 +43,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 #[derive(Clone, Debug)]
@@ -78,16 +80,20 @@ fn mark(text: &str) -> Result<Mark, String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
+    if let Some(remote) = args.store.remote()? {
+        return args.there(&remote);
+    }
+    let place = args.store.here();
     if args.says_something() {
-        let session = args.store.open()?;
+        let session = place.open()?;
         return args.say(&session);
     }
     let printed = args.plain || args.json || args.stat;
     if !printed && !inside_attempt() && at_terminal() && review::is_possible() {
-        let session = args.store.open()?;
+        let session = place.open()?;
         return args.open(&session);
     }
-    let session = args.store.open_to_read()?;
+    let session = place.open_to_read()?;
     args.show(&session)
 }
 
@@ -100,13 +106,37 @@ impl Args {
         if self.since_last_round { Which::SinceLastRound } else { Which::Whole }
     }
 
+    /// The same by a server. The screen needs a store.
+    fn there(&self, remote: &Remote) -> Result<Output, CliError> {
+        if self.says_something() {
+            outside_attempt("a review cannot be commented on")?;
+        }
+        for new in self.comments.iter().chain(&self.replies) {
+            let body = wire::CommentBody::from(new.clone());
+            let said: wire::Comment = remote.post(&["checkpoints", &self.id, "comments"], &body)?;
+            note(format_args!("comment {}", said.id));
+        }
+        for Mark { file, mark } in &self.marks {
+            let body = json!({"file": file, "mark": wire::MarkWord::from(*mark)});
+            let _: Value = remote.post(&["checkpoints", &self.id, "files"], &body)?;
+        }
+        let told: wire::Review = remote.get(&["checkpoints", &self.id, "review"], &[])?;
+        if self.json {
+            return Output::json(&told);
+        }
+        self.shown(&Review::heard(&told))
+    }
+
     fn show(&self, session: &Session) -> Result<Output, CliError> {
         let who = session.principal()?;
         let (reviewed, material) = session.wait(review::load(&session.engine, &who, &self.id))?;
         if self.json {
             return Output::json(&wire::Review::of(&reviewed, &material).here(&material));
         }
-        let review = Review::of(&reviewed, &material);
+        self.shown(&Review::of(&reviewed, &material))
+    }
+
+    fn shown(&self, review: &Review) -> Result<Output, CliError> {
         if self.since_last_round && review.since.is_none() {
             return Ok(Output::text("There was no round before.\n"));
         }
@@ -122,7 +152,7 @@ impl Args {
             return Err(CliError::conflict(format!("`{}` did not change here", one_line(file)))
                 .hint(format!("`checkrein review {} --stat` lists what did", self.id)));
         }
-        Ok(Output::paged(plain::render(&review, &extent)))
+        Ok(Output::paged(plain::render(review, &extent)))
     }
 
     fn open(&self, session: &Session) -> Result<Output, CliError> {

@@ -3,6 +3,7 @@
 mod app;
 mod asking;
 mod content;
+mod heard;
 mod input;
 mod model;
 pub mod plain;

@@ -6,10 +6,10 @@
 use checkrein_core::boundary::PhaseKind;
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::deliverable::Digest;
-use checkrein_core::finding::Finding;
 use checkrein_core::run::job::{Conflict, FileMark, Todo};
-use checkrein_engine::{Found, ReviewMaterial, Reviewed};
+use checkrein_engine::{ReviewMaterial, Reviewed};
 use checkrein_forge::{Change, Commit, Diff, EntryKind, FileDiff, Hunk};
+use checkrein_server::wire::review::FoundItem;
 use serde_json::Value;
 
 use super::thread::{Thread, threads};
@@ -139,7 +139,11 @@ impl Review {
             deliverables: texts(&asked, "deliverables").iter().map(|text| one_line(text)).collect(),
             confidence: asked.get("confidence").and_then(Value::as_f64),
             milestone: text("milestone"),
-            findings: reviewed.findings.iter().map(|found| found_line(found, &checkpoint.phase)).collect(),
+            findings: reviewed
+                .findings
+                .iter()
+                .map(|found| found_line(&found.into(), &checkpoint.phase))
+                .collect(),
             unchanged: asked.get("no_change_since_last_round").and_then(Value::as_bool).unwrap_or(false),
             conflict: conflict(&asked, material),
             artefacts: material.artefacts.iter().map(|(name, text)| (one_line(name), clean(text))).collect(),
@@ -199,7 +203,7 @@ impl FileShown {
             word,
             added: file.added,
             removed: file.removed,
-            nature: nature(file),
+            nature: nature(file.old_kind, file.new_kind, file.link_target()),
             binary: file.binary,
             cut: file.cut,
             protected: protected.contains(&path),
@@ -222,19 +226,23 @@ impl FileShown {
 }
 
 /// What a file is if that is more than a file, and what it was if that is something else.
-fn nature(file: &FileDiff) -> Option<String> {
+pub(super) fn nature(
+    old_kind: Option<EntryKind>,
+    new_kind: Option<EntryKind>,
+    link_target: Option<&str>,
+) -> Option<String> {
     let word = |kind: EntryKind| match kind {
         EntryKind::File => "file",
         EntryKind::Executable => "executable",
         EntryKind::Link => "link",
         EntryKind::Submodule => "submodule",
     };
-    let is = |kind: EntryKind| match file.link_target() {
+    let is = |kind: EntryKind| match link_target {
         Some(target) if kind == EntryKind::Link => format!("link to {}", one_line(target)),
         _ => word(kind).to_owned(),
     };
-    let now = file.new_kind.or(file.old_kind)?;
-    match (file.old_kind, file.new_kind) {
+    let now = new_kind.or(old_kind)?;
+    match (old_kind, new_kind) {
         (Some(old), Some(new)) if old != new => {
             let became = match (old, new) {
                 (EntryKind::File, EntryKind::Executable) => "now executable".to_owned(),
@@ -250,7 +258,7 @@ fn nature(file: &FileDiff) -> Option<String> {
 }
 
 /// Files the engine writes about a phase.
-fn is_record(own: &str, path: &str) -> bool {
+pub(super) fn is_record(own: &str, path: &str) -> bool {
     path.strip_prefix(own).is_some_and(|name| {
         matches!(name, "workspace.md" | "feedback.md")
             || name.starts_with("tools/")
@@ -258,10 +266,10 @@ fn is_record(own: &str, path: &str) -> bool {
     })
 }
 
-fn found_line(found: &Found, here: &str) -> String {
-    let Finding { kind, severity, category, text, .. } = &found.finding;
-    let phase = if found.phase == here { String::new() } else { format!("{}: ", one_line(&found.phase)) };
-    one_line(&format!("{phase}{} [{severity}] [{category}] {text}", kind))
+pub(super) fn found_line(found: &FoundItem, here: &str) -> String {
+    let FoundItem { phase, kind, severity, category, text } = found;
+    let phase = if phase == here { String::new() } else { format!("{}: ", one_line(phase)) };
+    one_line(&format!("{phase}{kind} [{severity}] [{category}] {text}"))
 }
 
 fn shown_commit(commit: &Commit, material: &ReviewMaterial) -> CommitShown {

@@ -27,6 +27,14 @@ pub struct FileDiff {
     pub from: Option<String>,
     pub added: u64,
     pub removed: u64,
+    /// As git writes it, such as 100755; null where there was none
+    #[serde(default)]
+    pub old_mode: Option<String>,
+    #[serde(default)]
+    pub new_mode: Option<String>,
+    /// Where a link points
+    #[serde(default)]
+    pub link_target: Option<String>,
     pub binary: bool,
     pub cut: bool,
     pub hunks: Vec<Hunk>,
@@ -56,6 +64,9 @@ pub struct Line {
     pub old: Option<u32>,
     pub new: Option<u32>,
     pub text: String,
+    /// The file ends here without a line break
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_line_break: bool,
     /// The line in pieces, where only some of its words changed
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<Piece>,
@@ -103,6 +114,9 @@ impl FileDiff {
             from,
             added: file.added,
             removed: file.removed,
+            old_mode: file.old_kind.map(|kind| kind.mode().to_owned()),
+            new_mode: file.new_kind.map(|kind| kind.mode().to_owned()),
+            link_target: file.link_target().map(str::to_owned),
             binary: file.binary,
             cut: file.cut,
             hunks: file.hunks.iter().map(Hunk::of).collect(),
@@ -160,7 +174,14 @@ impl Line {
             LineKind::Added => LineWord::Added,
             LineKind::Removed => LineWord::Removed,
         };
-        Line { kind, old: line.old_number, new: line.new_number, text: line.text.clone(), words: Vec::new() }
+        Line {
+            kind,
+            old: line.old_number,
+            new: line.new_number,
+            text: line.text.clone(),
+            no_line_break: line.no_line_break,
+            words: Vec::new(),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::deliverable::Digest;
 use checkrein_core::run::job::{self, FileMark, NewComment, Tag};
-use checkrein_engine::{ReviewMaterial, Reviewed, threads};
+use checkrein_engine::{Found, ReviewMaterial, Reviewed, threads};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,9 @@ pub struct Review {
     pub milestone: Value,
     /// Files that the policy protects
     pub protected: Value,
+    /// What was found in the work
+    #[serde(default)]
+    pub findings: Vec<FoundItem>,
     pub no_change_since_last_round: Value,
     /// What does not fit, with both sides in `texts`
     pub conflict: Value,
@@ -66,6 +69,30 @@ pub struct Review {
     pub since_last_round: Option<Diff>,
     pub comments: Vec<Comment>,
     pub threads: Vec<Thread>,
+}
+
+/// A finding and the phase it is of.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FoundItem {
+    pub phase: String,
+    /// warning or error
+    pub kind: String,
+    pub severity: String,
+    pub category: String,
+    pub text: String,
+}
+
+impl From<&Found> for FoundItem {
+    fn from(found: &Found) -> FoundItem {
+        let finding = &found.finding;
+        FoundItem {
+            phase: found.phase.clone(),
+            kind: finding.kind.to_string(),
+            severity: finding.severity.to_string(),
+            category: finding.category.name().to_owned(),
+            text: finding.text.clone(),
+        }
+    }
 }
 
 /// A document of the job's own.
@@ -124,6 +151,7 @@ impl Review {
             confidence: field("confidence"),
             milestone: field("milestone"),
             protected: field("protected"),
+            findings: reviewed.findings.iter().map(FoundItem::from).collect(),
             no_change_since_last_round: field("no_change_since_last_round"),
             conflict: conflict(&asked, material),
             artefacts: material.artefacts.iter().map(artefact).collect(),
