@@ -40,10 +40,9 @@ impl Progress {
             return Progress::Lines;
         }
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        if let Ok(style) =
-            ProgressStyle::with_template("{spinner} [{bar:20}] {pos}/{len} {wide_msg} {elapsed}")
-        {
-            bar.set_style(style.progress_chars("=> "));
+        // How much there is to do is not known yet.
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
+            bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(120));
         Progress::Live(Live { bar, started: HashMap::new() })
@@ -112,9 +111,6 @@ impl Watch for Progress {
 impl Live {
     fn show_job(&mut self, phase: &JobPhase, event: &RunEvent) {
         if let RunEvent::AttemptStarted { .. } = event {
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}") {
-                self.bar.set_style(style);
-            }
             self.bar.set_message(stage_of(phase));
         }
     }
@@ -134,6 +130,12 @@ impl Live {
             }
             Place::Done => all,
         };
+        let template = "{spinner} [{bar:20}] {pos}/{len} {wide_msg} {elapsed}";
+        if self.bar.length() == Some(0)
+            && let Ok(style) = ProgressStyle::with_template(template)
+        {
+            self.bar.set_style(style.progress_chars("=> "));
+        }
         self.bar.set_length(all as u64);
         self.bar.set_position(done.min(all) as u64);
         if let RunEvent::AttemptStarted { task, attempt, .. } = event {
