@@ -12,7 +12,7 @@ use crate::place::{BINARY, Place, Ran};
 
 /// A place with a store of its own in `.checkrein/`.
 pub fn place() -> Place {
-    Place::new().file(".checkrein/experts/README", "")
+    Place::new().file(".checkrein/.gitignore", "*\n")
 }
 
 pub fn store(place: &Place) -> PathBuf {

@@ -106,7 +106,8 @@ fn an_agent_works_by_tools_alone() {
         assert_eq!(tools.len(), 9, "{tools:?}");
         assert!(!tools.contains(&"request_checkpoint".to_owned()), "{tools:?}");
         // The engine takes it up as it takes up any result.
-        assert_eq!(job.found(), "a small doubt\n");
+        let found = "a small doubt\njob_complete, and these todos were never done: read it\n";
+        assert_eq!(job.found(), found);
         let archived = job.file("main", "archive/phase-2-tactical-todos.yaml");
         assert_eq!(archived.matches("done: true").count(), 1, "{archived}");
         let titles = job.titles("main");

@@ -1,5 +1,6 @@
 mod cancel;
 mod create;
+mod definition;
 mod events;
 mod list;
 mod log;

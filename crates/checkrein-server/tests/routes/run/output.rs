@@ -24,5 +24,9 @@ fn what_the_steps_wrote_without_secrets_and_commands_to_a_terminal() {
     assert!(!answer.body.contains('\x1b') && !answer.body.contains("hunter2"), "{answer:?}");
     let one = admin.get(&format!("/v1/runs/{id}/output?step=build:b")).expect(200).body;
     assert!(one.starts_with("── build:b\n") && !one.contains("build:a"), "{one}");
+    let listed = admin.get(&format!("/v1/runs/{id}/output?as=json")).expect(200).json();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["task"]), (2, &json!("build:a")));
+    assert_eq!((&listed[0]["attempt"], &listed[0]["stderr"]), (&json!(1), &json!("two\n")));
+    assert!(!listed.to_string().contains("hunter2"), "{listed}");
     admin.get("/v1/runs/none/output").refused(404, "not-found");
 }
