@@ -16,6 +16,7 @@ use crate::metrics::Metrics;
 use crate::rates::Rates;
 use crate::session::{Links, Transport};
 use crate::tail::Tail;
+use crate::traces::Traces;
 use crate::workers::Workers;
 
 /// Cheap to clone; all clones are the same.
@@ -28,6 +29,7 @@ struct Shared {
     names: Names,
     transport: Transport,
     experts: Experts,
+    traces: Option<Traces>,
     closing: watch::Receiver<bool>,
     workers: Option<Workers>,
     tail: Tail,
@@ -45,6 +47,7 @@ pub struct SetUp {
     pub names: Names,
     pub transport: Transport,
     pub experts: Experts,
+    pub traces: Option<Traces>,
 }
 
 /// Finds the experts that have a file.
@@ -107,12 +110,13 @@ impl App {
         set_up: SetUp,
         closing: watch::Receiver<bool>,
     ) -> App {
-        let SetUp { limits, names, transport, experts } = set_up;
+        let SetUp { limits, names, transport, experts, traces } = set_up;
         App(Arc::new(Shared {
             engine,
             names,
             transport,
             experts,
+            traces,
             closing,
             workers,
             tail: Tail::default(),
@@ -143,6 +147,10 @@ impl App {
 
     pub fn transport(&self) -> Transport {
         self.0.transport
+    }
+
+    pub fn traces(&self) -> Option<&Traces> {
+        self.0.traces.as_ref()
     }
 
     pub fn expert_files(&self) -> Vec<(String, PathBuf)> {

@@ -25,6 +25,7 @@ use crate::error::{Kind, Problem};
 use crate::keyed::{self, Go};
 use crate::route::{Access, Handler, Login, Route, Secrets};
 use crate::session::{Session, Transport};
+use crate::traces;
 
 /// What a handler knows of the request beside its query and body.
 #[derive(Clone)]
@@ -122,7 +123,16 @@ const OPEN_BODY_BYTES_MAX: usize = 64 << 10;
 
 /// From a request to its answer.
 pub async fn answer(app: App, route: Arc<Route>, request: Request) -> Response {
-    match answered(&app, &route, request).await {
+    let span = app.traces().map(|traces| traces.request(&route.method, route.path, request.headers()));
+    let response = answer_to(app, &route, request).await;
+    if let Some(span) = span {
+        traces::answered(span, response.status());
+    }
+    response
+}
+
+async fn answer_to(app: App, route: &Route, request: Request) -> Response {
+    match answered(&app, route, request).await {
         Ok(sent) => sent.into_response(),
         Err(problem) => {
             let asks = route.login == Login::Password && problem.kind == Kind::Unauthenticated;

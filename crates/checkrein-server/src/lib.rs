@@ -19,6 +19,7 @@ mod route;
 mod routes;
 mod session;
 mod tail;
+mod traces;
 pub mod wire;
 mod workers;
 
@@ -35,6 +36,7 @@ pub use authorization::page as authorization;
 use door::Names;
 pub use openapi::document as openapi;
 pub use session::Transport;
+pub use traces::{Traced, Traces};
 use workers::Workers;
 pub use workers::{Watcher, Work};
 
@@ -51,13 +53,16 @@ pub struct Config {
     pub experts: Experts,
     /// Who goes on with runs; none leaves them to others.
     pub work: Option<Work>,
+    /// Where requests are traced.
+    pub traces: Option<Traces>,
 }
 
 impl Config {
     /// On loopback, with nobody who works.
     pub fn new(listen: SocketAddr) -> Config {
         let (names, limits) = (Vec::new(), Limits::default());
-        Config { listen, names, transport: Transport::Plain, limits, experts: Arc::new(Vec::new), work: None }
+        let experts = Arc::new(Vec::new);
+        Config { listen, names, transport: Transport::Plain, limits, experts, work: None, traces: None }
     }
 }
 
@@ -85,8 +90,13 @@ impl Server {
             SocketAddr::V4(address) => names.own.push(address.ip().to_string()),
             SocketAddr::V6(address) => names.own.push(format!("[{}]", address.ip())),
         }
-        let set_up =
-            SetUp { limits: config.limits, names, transport: config.transport, experts: config.experts };
+        let set_up = SetUp {
+            limits: config.limits,
+            names,
+            transport: config.transport,
+            experts: config.experts,
+            traces: config.traces,
+        };
         let app = App::new(engine, workers, set_up, stop.clone());
         Ok(Server { listener, app, stop })
     }

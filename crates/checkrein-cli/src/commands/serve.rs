@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use checkrein_core::config::env;
-use checkrein_server::{Config, Limits, Server, Transport, Work};
+use checkrein_server::{Config, Limits, Server, Traced, Traces, Transport, Watcher, Work};
 
 use super::worker::Told;
 use crate::driving::interrupts;
@@ -70,19 +70,23 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         return Err(CliError::usage(format!("others can reach `{}`", args.listen))
             .hint("say `--allow-remote` if they should, and put a proxy with TLS before it"));
     }
+    let traces = Traces::start().map_err(CliError::usage)?;
     let session = args.store.open()?;
     let who = session.principal()?;
     let engine = Arc::new(session.into_engine().with_public_url(args.public_url.get()));
     let answering = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let answering = answering.map_err(|error| CliError::failed(format!("no runtime: {error}")))?;
     answering.block_on(async {
-        let work = Work { runs: args.runs.into(), by: who, watcher: Arc::new(|| Box::new(Told::new())) };
+        let telling = traces.clone();
+        let watcher: Watcher = Arc::new(move || Box::new(Traced::new(telling.clone(), Told::new())));
+        let work = Work { runs: args.runs.into(), by: who, watcher };
         let config = Config {
             names: args.hosts.clone(),
             transport: if args.behind_tls { Transport::Tls } else { Transport::Plain },
             experts: Arc::new(settings::expert_files),
             limits: Limits { requests_max: args.rate, ..Limits::default() },
             work: Some(work).filter(|_| !args.no_worker),
+            traces: traces.clone(),
             ..Config::new(args.listen)
         };
         let server = Server::bind(Arc::clone(&engine), config, interrupts()?).await;
@@ -106,6 +110,9 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         server.run().await;
         Ok::<_, CliError>(())
     })?;
+    if let Some(traces) = traces {
+        traces.end();
+    }
     note("ended");
     Ok(Output::text(""))
 }

@@ -1,5 +1,6 @@
 use checkrein_core::run::{Run, RunEvent, RunId};
 use checkrein_engine::{EngineError, Rest, Shift, Watch, WatchWork};
+use checkrein_server::{Traced, Traces};
 use jiff::Timestamp;
 use tokio::sync::watch;
 
@@ -23,36 +24,42 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("a worker cannot be started")?;
+    let traces = Traces::start().map_err(CliError::usage)?;
     let mut session = args.store.open()?;
     session.engine = session.engine.with_public_url(args.public_url.get());
     // On a thread of their own: what a run waits for must not keep notifications waiting.
     let telling = runtime()?;
     let (end, ended) = watch::channel(false);
-    std::thread::scope(|scope| {
+    let worked = std::thread::scope(|scope| {
         let engine = &session.engine;
         let deliver = move || telling.block_on(engine.deliver(shift(args), &ended, &|text| warn(text)));
         if args.once {
             // What comes of the runs is told as well.
-            let worked = session.wait(work(args, &session));
+            let worked = session.wait(work(args, &session, traces.clone()));
             deliver();
             return worked;
         }
         scope.spawn(deliver);
-        let worked = session.wait(work(args, &session));
+        let worked = session.wait(work(args, &session, traces.clone()));
         let _ = end.send(true);
         worked
-    })
+    });
+    if let Some(traces) = traces {
+        traces.end();
+    }
+    worked
 }
 
 fn shift(args: &Args) -> Shift {
     if args.once { Shift::Once } else { Shift::UntilStopped }
 }
 
-async fn work(args: &Args, session: &Session) -> Result<Output, CliError> {
+async fn work(args: &Args, session: &Session, traces: Option<Traces>) -> Result<Output, CliError> {
     let stop = interrupts()?;
     let who = session.principal_async().await?;
     note("waits for runs that can go on");
-    session.engine.work(&who, shift(args), &stop, &mut Told::new()).await?;
+    let mut watch = Traced::new(traces, Told::new());
+    session.engine.work(&who, shift(args), &stop, &mut watch).await?;
     Ok(Output::text(""))
 }
 

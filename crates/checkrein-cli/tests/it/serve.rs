@@ -281,3 +281,71 @@ fn killed_under_load_it_loses_nothing_that_was_acknowledged() {
     let checked = place.run(&["store", "check"]);
     assert_eq!(checked.code, 0, "{}", checked.seen());
 }
+
+/// Takes what is sent to a collector until nobody is there any more.
+fn collector() -> (String, std::thread::JoinHandle<Vec<u8>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let take = move || {
+        let mut taken = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            loop {
+                let mut head = String::new();
+                while !head.ends_with("\r\n\r\n") && stream.read_line(&mut head).unwrap_or(0) > 0 {}
+                if head.starts_with("END") {
+                    return taken;
+                }
+                let head = head.to_ascii_lowercase();
+                let Some(length) = head.split("content-length: ").nth(1) else { break };
+                assert!(head.starts_with("post /v1/traces http/1.1"), "{head}");
+                assert!(head.contains("content-type: application/x-protobuf"), "{head}");
+                let mut body = vec![0; length.lines().next().unwrap().parse().unwrap()];
+                stream.read_exact(&mut body).unwrap();
+                taken.extend(body);
+                let answer =
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\ncontent-length: 0\r\n\r\n";
+                stream.get_mut().write_all(answer.as_bytes()).unwrap();
+            }
+        }
+        taken
+    };
+    (address, std::thread::spawn(take))
+}
+
+#[test]
+fn requests_and_runs_are_traced_where_a_collector_is_named() {
+    let (collector, taking) = collector();
+    let place = Place::new().env("OTEL_EXPORTER_OTLP_ENDPOINT", &format!("http://{collector}"));
+    let token = place.token("admin", "ann");
+    let served = Served::start(&place, &[]);
+    let (status, run) = served.ask(&token, "POST", "/v1/runs", &workflow("exit 3"));
+    assert_eq!(status, 201, "{run}");
+    let path = format!("/v1/runs/{}", run["run_id"].as_str().unwrap());
+    served.until(&token, &path, |run| run["status"] == "failed");
+    let (code, said) = served.end(Signal::TERM);
+    assert_eq!(code, Some(0), "{said}");
+    TcpStream::connect(&collector).unwrap().write_all(b"END\r\n\r\n").unwrap();
+    let taken = String::from_utf8_lossy(&taking.join().unwrap()).into_owned();
+    for expected in [
+        "service.name",
+        "checkrein",
+        "POST /v1/runs",
+        "GET /v1/runs/{id}",
+        "http.response.status_code",
+        "attempt build:",
+        "process.exit.code",
+        "checkrein.run.status",
+    ] {
+        assert!(taken.contains(expected), "{expected}: {taken}");
+    }
+    assert!(!taken.contains(&token), "no secret is sent");
+}
+
+#[test]
+fn traces_that_cannot_be_sent_are_refused_at_the_start() {
+    let place = Place::new().env("OTEL_TRACES_EXPORTER", "zipkin");
+    let refused = place.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(refused.code, 2, "{}", refused.seen());
+    assert!(refused.stderr.contains("OTEL_TRACES_EXPORTER is `zipkin`"), "{}", refused.seen());
+}
