@@ -219,7 +219,8 @@ mod tests {
 
     #[test]
     fn what_asks_for_traces() {
-        let rows: [(&[(&str, &str)], Result<bool, &str>); 8] = [
+        type Row<'a> = (&'a [(&'a str, &'a str)], Result<bool, &'a str>);
+        let rows: [Row<'_>; 8] = [
             (&[], Ok(false)),
             (&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318")], Ok(true)),
             (&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://localhost:4318/v1/traces")], Ok(true)),
