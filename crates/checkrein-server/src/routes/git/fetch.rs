@@ -13,7 +13,7 @@ pub fn route() -> Route {
     Route::git(Method::POST, "/git/{id}/git-upload-pack", fetch)
         .about("fetchBranches", "For git: the commits of a job that somebody has not got")
         .to(Act::FetchBranches)
-        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::Invalid])
+        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::UnsupportedMediaType, Kind::Invalid])
 }
 
 async fn fetch(call: Call, _: Nothing, body: Body) -> Result<Said, Problem> {

@@ -13,7 +13,7 @@ pub fn route() -> Route {
     Route::git(Method::POST, "/git/{id}/git-receive-pack", push)
         .about("pushToBranch", "For git: commits of somebody for the open branch of a job, which only goes forward; the review moves to them")
         .to(Act::PushToBranches)
-        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::Invalid])
+        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::UnsupportedMediaType, Kind::Invalid])
 }
 
 async fn push(call: Call, _: Nothing, body: Body) -> Result<Said, Problem> {
