@@ -167,8 +167,9 @@ fn may_refuse(route: &Route, kind: Kind) -> bool {
         Kind::Forbidden => matches!(route.access, Access::To(_)),
         Kind::CrossSite => changes,
         Kind::TooSlow | Kind::TooLarge => changes,
-        Kind::UnsupportedMediaType => route.expected != Expected::Nothing,
-        Kind::Invalid => route.expected != Expected::Nothing || route.refuses.contains(&kind),
+        Kind::UnsupportedMediaType | Kind::Invalid => {
+            route.expected != Expected::Nothing || route.refuses.contains(&kind)
+        }
         Kind::KeyInUse | Kind::KeyReused => route.keyed == Keyed::Yes,
         other => route.refuses.contains(&other),
     }

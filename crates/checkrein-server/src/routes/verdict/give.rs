@@ -1,12 +1,15 @@
 use checkrein_engine::Act;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::answer::Reply;
 use crate::ask::Json;
 use crate::call::Call;
 use crate::error::{Kind, Problem, ProblemJson};
 use crate::route::Route;
+use crate::wire::Object;
 use crate::wire::checkpoint::{BadVerdict, Checkpoint, VerdictBody};
 
 /// Nobody looks at more at once.
@@ -20,12 +23,26 @@ struct Verdicts {
     verdicts: Vec<OneVerdict>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, JsonSchema)]
 struct OneVerdict {
     /// The checkpoint
     id: String,
-    #[serde(flatten)]
+    #[schemars(flatten)]
     verdict: VerdictBody,
+}
+
+/// By hand: what is flattened takes fields nobody knows, and a misspelt `digest` would bind a verdict to nothing.
+impl<'de> Deserialize<'de> for OneVerdict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OneVerdict, D::Error> {
+        let mut fields = Object::deserialize(deserializer)?;
+        let id = match fields.remove("id") {
+            Some(Value::String(id)) => id,
+            Some(_) => return Err(D::Error::custom("`id` is not a text")),
+            None => return Err(D::Error::missing_field("id")),
+        };
+        let verdict = VerdictBody::deserialize(Value::Object(fields)).map_err(D::Error::custom)?;
+        Ok(OneVerdict { id, verdict })
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

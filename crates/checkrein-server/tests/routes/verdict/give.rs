@@ -32,6 +32,23 @@ fn several_are_decided_one_after_the_other() {
 }
 
 #[test]
+fn what_nobody_knows_decides_nothing() {
+    let place = Place::new();
+    let reviewer = place.as_role(Role::Reviewer);
+    ask(&reviewer, "a");
+    for odd in [
+        json!({"id": "a", "verdict": "approve", "digst": "0000"}),
+        json!({"verdict": "approve"}),
+        json!({"id": 1, "verdict": "approve"}),
+        json!({"id": "a"}),
+    ] {
+        reviewer.post("/v1/verdicts", &json!({"verdicts": [odd]})).refused(422, "invalid");
+    }
+    let seen = reviewer.get("/v1/checkpoints/a").expect(200).json();
+    assert_eq!(seen["status"], "pending");
+}
+
+#[test]
 fn none_and_too_many_are_refused() {
     let place = Place::new();
     let reviewer = place.as_role(Role::Reviewer);
