@@ -22,9 +22,19 @@ struct Said {
     body: Body,
 }
 
+/// What git calls what it says.
+const MEDIA_TYPES: [&str; 4] = [
+    "application/x-git-receive-pack-advertisement",
+    "application/x-git-receive-pack-result",
+    "application/x-git-upload-pack-advertisement",
+    "application/x-git-upload-pack-result",
+];
+
 impl Answer for Said {
     fn described(_: &mut SchemaGenerator) -> Vec<(u16, Value)> {
-        vec![(200, json!({"description": "What git says", "content": {"application/octet-stream": {}}}))]
+        let content: serde_json::Map<String, Value> =
+            MEDIA_TYPES.iter().map(|kind| ((*kind).to_owned(), json!({}))).collect();
+        vec![(200, json!({"description": "What git says", "content": content}))]
     }
 
     fn sent(self) -> Result<Sent, Problem> {
