@@ -148,6 +148,7 @@ impl From<EngineError> for CliError {
             | EngineError::Unnamed(_)
             | EngineError::RunRefused(_)
             | EngineError::NoToken(_)
+            | EngineError::NoSession(_)
             | EngineError::NoWebhook(_)
             | EngineError::NoDelivery(_)
             | EngineError::NoExpert(_)
@@ -192,6 +193,8 @@ impl From<EngineError> for CliError {
             | EngineError::Process(_)
             | EngineError::Forge(_)
             | EngineError::BadToken(_)
+            | EngineError::BadSession(_)
+            | EngineError::UnknownSession
             | EngineError::Store(_)
             | EngineError::Transfer(_) => Exit::Failed,
         };

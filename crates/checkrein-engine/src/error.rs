@@ -84,6 +84,12 @@ pub enum EngineError {
     NoExpert(String),
     #[error("there is no token `{0}`")]
     NoToken(String),
+    #[error("there is no session `{0}`")]
+    NoSession(String),
+    #[error("nobody knows the session")]
+    UnknownSession,
+    #[error("the session is not valid: {0}")]
+    BadSession(&'static str),
     #[error("there is no webhook `{0}`")]
     NoWebhook(String),
     #[error("there is no delivery `{0}` to this webhook")]

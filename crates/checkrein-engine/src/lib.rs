@@ -16,6 +16,7 @@ pub mod process;
 mod request;
 mod run;
 mod secret;
+mod session;
 mod sight;
 mod store;
 mod token;
@@ -53,6 +54,7 @@ pub use run::{
     AttemptOutput, Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch,
     output_name,
 };
+pub use session::{NewSession, SessionOf};
 pub use store::{Sweep, SweptAll, restore_store};
 pub use token::{NewToken, Token};
 pub use webhook::{NewWebhook, WebhookView, WebhookWithSecret, public_url};

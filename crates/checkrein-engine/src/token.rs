@@ -68,14 +68,6 @@ impl Engine {
         self.store.token_named(id).await?.ok_or_else(|| EngineError::NoToken(id.to_owned()))
     }
 
-    /// Makes the token worthless by which somebody is known; that takes no right but having it.
-    pub async fn revoke_own_token(&self, by: &Principal) -> Result<(), EngineError> {
-        if let Some(id) = &by.token {
-            self.store.revoke_token(id.clone(), self.now()).await?;
-        }
-        Ok(())
-    }
-
     /// Whether somebody was given the role of an administrator, and still has it.
     pub async fn has_administrator(&self) -> Result<bool, EngineError> {
         let now = self.now();
@@ -101,7 +93,7 @@ impl Engine {
         }
     }
 
-    fn good(&self, found: Option<TokenRow>) -> Result<TokenRow, EngineError> {
+    pub(crate) fn good(&self, found: Option<TokenRow>) -> Result<TokenRow, EngineError> {
         let row = found.ok_or(EngineError::BadToken("nobody knows it"))?;
         if row.revoked_at.is_some() {
             return Err(EngineError::BadToken("it was revoked"));

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use checkrein_core::principal::Principal;
 use checkrein_engine::{Engine, EngineError};
+use checkrein_store::SessionRow;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::door::Names;
@@ -190,6 +191,29 @@ impl App {
                 Err(error.into())
             }
             known => Ok(known?),
+        }
+    }
+
+    /// Whose session a secret belongs to. A browser that comes back after its session is over guesses
+    /// nothing.
+    pub async fn signed_in(
+        &self,
+        secret: &str,
+        peer: Option<IpAddr>,
+    ) -> Result<(Principal, SessionRow), Problem> {
+        let known = self.engine().session(secret).await;
+        if let Err(EngineError::UnknownSession) = known {
+            let who = peer.map_or_else(String::new, |peer| peer.to_string());
+            self.0.failures.take(&who, Instant::now())?;
+        }
+        Ok(known?)
+    }
+
+    /// Refuses whoever was known once and is not any more: what goes on for long asks again.
+    pub async fn still_known(&self, by: &Principal, session: Option<&str>) -> Result<(), EngineError> {
+        match session {
+            Some(id) => self.engine().still_signed_in(id).await,
+            None => self.engine().still_authentic(by).await,
         }
     }
 

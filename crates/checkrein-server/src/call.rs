@@ -13,18 +13,18 @@ use base64::prelude::BASE64_STANDARD;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::RunId;
 use checkrein_engine::{Engine, EngineError, Nonce};
-use checkrein_store::Version;
+use checkrein_store::{SessionRow, Version};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::answer::{Content, Sent};
 use crate::app::{App, Limits};
 use crate::ask::Expected;
 use crate::connection::Peer;
-use crate::door::{Credentials, same_site};
+use crate::door::{Credentials, changes_nothing, same_site};
 use crate::error::{Kind, Problem};
 use crate::keyed::{self, Go};
 use crate::route::{Access, Handler, Login, Route, Secrets};
-use crate::session::{Session, Transport};
+use crate::session::{self, Transport};
 use crate::traces;
 
 /// What a handler knows of the request beside its query and body.
@@ -33,6 +33,8 @@ pub struct Call {
     pub app: App,
     /// Whoever asks; where anybody may, there is nobody to be asked for.
     by: Option<Principal>,
+    /// The session they are known by, where no token came.
+    session: Option<SessionRow>,
     path: Vec<(String, String)>,
     headers: Arc<HeaderMap>,
     nonce: Option<Nonce>,
@@ -82,10 +84,13 @@ impl Call {
         self.peer
     }
 
-    /// The session it comes with, where no token does.
-    pub fn session(&self) -> Option<Session> {
-        let bearer = self.headers.contains_key(header::AUTHORIZATION);
-        if bearer { None } else { Session::of(&self.headers) }
+    /// The session they are known by, where no token came.
+    pub fn session(&self) -> Option<&SessionRow> {
+        self.session.as_ref()
+    }
+
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 
     /// What ids of new things are made of, where the request may be sent again.
@@ -150,7 +155,7 @@ async fn answer_to(app: App, route: &Route, request: Request) -> Response {
 async fn answered(app: &App, route: &Route, request: Request) -> Result<Sent, Problem> {
     let (mut parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
-    let by = authenticated(app, route, &parts, peer).await?;
+    let Known { by, session } = authenticated(app, route, &parts, peer).await?;
     if let Some(by) = &by {
         app.count(by)?;
     }
@@ -166,7 +171,7 @@ async fn answered(app: &App, route: &Route, request: Request) -> Result<Sent, Pr
         Handler::Whole(handler) => handler,
         Handler::Pieces(handler) => {
             let headers = Arc::new(parts.headers);
-            let call = Call { app: app.clone(), by, path, headers, nonce: None, peer };
+            let call = Call { app: app.clone(), by, session, path, headers, nonce: None, peer };
             return handler(call, query, body).await;
         }
     };
@@ -177,7 +182,8 @@ async fn answered(app: &App, route: &Route, request: Request) -> Result<Sent, Pr
         Go::Answered(sent) => return Ok(sent),
     };
     let nonce = under_way.as_ref().map(|under_way| under_way.nonce);
-    let call = Call { app: app.clone(), by, path, headers: Arc::new(parts.headers), nonce, peer };
+    let headers = Arc::new(parts.headers);
+    let call = Call { app: app.clone(), by, session, path, headers, nonce, peer };
     let answered = handler(call, query, body).await.map(|sent| match route.secrets {
         Secrets::Masked => masked(app, sent),
         Secrets::Shown => sent,
@@ -203,15 +209,22 @@ fn masked(app: &App, mut sent: Sent) -> Sent {
     sent
 }
 
+/// Who asks, as far as it is known.
+#[derive(Default)]
+struct Known {
+    by: Option<Principal>,
+    session: Option<SessionRow>,
+}
+
 /// Who asks: by a token, or by the cookie of a session. A route that is open asks nobody.
 async fn authenticated(
     app: &App,
     route: &Route,
     parts: &Parts,
     peer: Option<IpAddr>,
-) -> Result<Option<Principal>, Problem> {
+) -> Result<Known, Problem> {
     if route.access == Access::Open {
-        return same_site(parts, Credentials::None).map(|()| None);
+        return same_site(parts, Credentials::None).map(|()| Known::default());
     }
     if let Some(said) = parts.headers.get(header::AUTHORIZATION) {
         let said = said.to_str().ok().and_then(|said| said.split_once(' '));
@@ -229,14 +242,23 @@ async fn authenticated(
             _ => (None, Credentials::Bearer),
         };
         same_site(parts, credentials)?;
-        return app.authenticate(&secret.ok_or_else(malformed)?, peer).await.map(Some);
+        let by = app.authenticate(&secret.ok_or_else(malformed)?, peer).await?;
+        return Ok(Known { by: Some(by), session: None });
     }
     if route.login == Login::Password {
-        return Ok(None);
+        return Ok(Known::default());
     }
-    let Some(session) = Session::of(&parts.headers) else { return Ok(None) };
+    let Some(secret) = session::shown(&parts.headers, app.transport()) else { return Ok(Known::default()) };
     same_site(parts, Credentials::Cookie)?;
-    app.authenticate(&session.secret, peer).await.map(Some)
+    let (by, session) = app.signed_in(secret, peer).await?;
+    if !changes_nothing(&parts.method) && !session::may_change(&parts.headers, &session) {
+        return Err(Problem::new(
+            Kind::CrossSite,
+            "the request does not show what a change of this session takes",
+        )
+        .hint("a page sends the `csrf_token` it got when it signed in as `X-CSRF-Token`"));
+    }
+    Ok(Known { by: Some(by), session: Some(session) })
 }
 
 /// The token a request brings, where it says anything.

@@ -101,7 +101,7 @@ fn without_port(host: &str) -> &str {
 /// Whoever is known by a cookie has to come from here; whoever says nothing about who they are must not
 /// come from elsewhere.
 pub fn same_site(parts: &Parts, credentials: Credentials) -> Result<(), Problem> {
-    if matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS) {
+    if changes_nothing(&parts.method) {
         return Ok(());
     }
     let said = |name: HeaderName| parts.headers.get(name).map(|value| value.to_str().unwrap_or("?"));
@@ -122,6 +122,11 @@ pub fn same_site(parts: &Parts, credentials: Credentials) -> Result<(), Problem>
     }
     Err(Problem::new(Kind::CrossSite, "the request does not come from a page of this server")
         .hint("a program sends `Authorization: Bearer TOKEN` instead of a cookie"))
+}
+
+/// Whether a method can do nothing but look.
+pub fn changes_nothing(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
 /// How a request says who it is from.

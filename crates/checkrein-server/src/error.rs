@@ -202,6 +202,7 @@ impl From<EngineError> for Problem {
             | EngineError::NoRun(_)
             | EngineError::NoExpert(_)
             | EngineError::NoToken(_)
+            | EngineError::NoSession(_)
             | EngineError::NoWebhook(_)
             | EngineError::NoDelivery(_) => Kind::NotFound,
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
@@ -248,7 +249,9 @@ impl From<EngineError> for Problem {
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Kind::Invalid,
             EngineError::Transfer(TransferError::Conflict { .. }) => Kind::OtherContent,
             EngineError::Forbidden { .. } => Kind::Forbidden,
-            EngineError::BadToken(_) => Kind::Unauthenticated,
+            EngineError::BadToken(_) | EngineError::BadSession(_) | EngineError::UnknownSession => {
+                Kind::Unauthenticated
+            }
             EngineError::Store(
                 StoreError::Busy | StoreError::DiskFull | StoreError::ReadOnly | StoreError::Closed,
             ) => Kind::Unavailable,
@@ -267,6 +270,9 @@ impl From<EngineError> for Problem {
             }
             // The variable the command line reads it from says nothing here.
             EngineError::BadToken(why) => Problem::new(kind, format!("the token is not valid: {why}")),
+            EngineError::BadSession(_) | EngineError::UnknownSession => {
+                Problem::new(kind, error.to_string()).hint("sign in again")
+            }
             EngineError::Store(error) => {
                 let hint = error.hint();
                 let problem = Problem::new(kind, error.to_string());

@@ -49,7 +49,7 @@ pub fn document() -> Value {
                     "type": "apiKey",
                     "in": "cookie",
                     "name": crate::session::COOKIE,
-                    "description": "A browser's session; requests that change something must come from the same site",
+                    "description": "A browser's session. The name goes on with `_` and the port, where `Host` has one, and begins with `__Host-` behind TLS. Requests that change something must come from the same origin and send the `csrf_token` of the session as `X-CSRF-Token`",
                 },
                 "password": {
                     "type": "http",

@@ -1,17 +1,20 @@
-//! A person in a browser: signed in by a link that works once, or by a token, and known by a cookie
-//! that no script can read and no other site can use.
+//! A person in a browser: signed in by a link that works once, or by a token. A cookie that no script can
+//! read says who it is; what changes something shows a second secret, which the page keeps in its own
+//! storage. The cookie goes to every port of the host, that storage is of one origin.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use checkrein_core::deliverable::Digest;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
+use checkrein_store::SessionRow;
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::error::{Kind, Problem};
 
+/// The beginning of the cookie's name.
 pub const COOKIE: &str = "checkrein_session";
 
 /// A browser is signed out after this.
@@ -51,44 +54,42 @@ impl Links {
     }
 }
 
-/// What the cookie carries: the secret of a token, and what becomes of that token at the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Session {
-    pub secret: String,
-    pub made_for: MadeFor,
+/// What a change has to show beside the cookie. A page keeps it where other origins cannot look.
+pub const FOR_CHANGES: HeaderName = HeaderName::from_static("x-csrf-token");
+
+/// The secret of the session a request comes with.
+pub fn shown(headers: &HeaderMap, transport: Transport) -> Option<&str> {
+    let own = name(headers, transport);
+    let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == own).map(|(_, value)| value)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MadeFor {
-    /// The token was made for this session and ends with it.
-    Session,
-    /// It is somebody's token, who goes on having it.
-    Bearer,
-}
-
-impl Session {
-    /// The session a request comes with.
-    pub fn of(headers: &HeaderMap) -> Option<Session> {
-        let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-        let mut pairs =
-            cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
-        let (mark, secret) = value.split_once('.')?;
-        let made_for = match mark {
-            "s" => MadeFor::Session,
-            "t" => MadeFor::Bearer,
-            _ => return None,
-        };
-        Some(Session { secret: secret.to_owned(), made_for })
+/// Whether a request shows what makes it a change of this session.
+pub fn may_change(headers: &HeaderMap, session: &SessionRow) -> bool {
+    let mut shown = headers.get_all(FOR_CHANGES).into_iter();
+    match (shown.next(), shown.next()) {
+        (Some(secret), None) => Digest::of(secret.as_bytes().trim_ascii()) == session.for_changes,
+        _ => false,
     }
+}
 
-    /// The header that begins it.
-    pub fn cookie(&self, length: Duration, transport: Transport) -> Result<HeaderValue, Problem> {
-        let mark = match self.made_for {
-            MadeFor::Session => "s",
-            MadeFor::Bearer => "t",
-        };
-        written(&format!("{mark}.{}", self.secret), length, transport)
+/// A browser has one jar for all ports of a host, so the port is in the name: servers beside each other
+/// do not sign each other's people out.
+fn name(headers: &HeaderMap, transport: Transport) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let port = host
+        .rsplit_once(':')
+        .map(|(_, port)| port)
+        .filter(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
+    let prefix = match transport {
+        Transport::Plain => "",
+        // No other host and no plain page can set it.
+        Transport::Tls => "__Host-",
+    };
+    match port {
+        Some(port) => format!("{prefix}{COOKIE}_{port}"),
+        None => format!("{prefix}{COOKIE}"),
     }
 }
 
@@ -99,17 +100,50 @@ pub enum Transport {
     Tls,
 }
 
-/// The header that ends a session.
-pub fn ended(transport: Transport) -> Result<HeaderValue, Problem> {
-    written("", Duration::ZERO, transport)
+/// The header that begins a session.
+pub fn begun(headers: &HeaderMap, secret: &str, transport: Transport) -> Result<HeaderValue, Problem> {
+    written(headers, secret, SESSION_MAX, transport)
 }
 
-fn written(value: &str, length: Duration, transport: Transport) -> Result<HeaderValue, Problem> {
+/// The header that ends one.
+pub fn ended(headers: &HeaderMap, transport: Transport) -> Result<HeaderValue, Problem> {
+    written(headers, "", Duration::ZERO, transport)
+}
+
+fn written(
+    headers: &HeaderMap,
+    value: &str,
+    length: Duration,
+    transport: Transport,
+) -> Result<HeaderValue, Problem> {
     let secure = match transport {
         Transport::Plain => "",
         Transport::Tls => "; Secure",
     };
-    let seconds = length.as_secs();
-    let text = format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    let (name, seconds) = (name(headers, transport), length.as_secs());
+    let text = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
     HeaderValue::from_str(&text).map_err(|_| Problem::new(Kind::Internal, "the session cannot be written"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_port_is_in_the_name_of_the_cookie() {
+        for (host, transport, expected) in [
+            ("localhost:7117", Transport::Plain, "checkrein_session_7117"),
+            ("[::1]:80", Transport::Plain, "checkrein_session_80"),
+            ("[::1]", Transport::Plain, "checkrein_session"),
+            ("checkrein.example", Transport::Tls, "__Host-checkrein_session"),
+            ("localhost:", Transport::Plain, "checkrein_session"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static(host));
+            assert_eq!(name(&headers, transport), expected, "{host}");
+            let cookie = format!("a=b; {expected}=secret; {expected}x=c");
+            headers.insert(header::COOKIE, HeaderValue::from_str(&cookie).unwrap());
+            assert_eq!(shown(&headers, transport), Some("secret"), "{host}");
+        }
+    }
 }

@@ -83,6 +83,8 @@ impl Tail {
 pub struct Listener {
     app: App,
     by: Principal,
+    /// The session they are known by, where it was no token.
+    session: Option<String>,
     of: EventsOf,
     last: Position,
     heard: broadcast::Receiver<Arc<StoredEvent>>,
@@ -96,13 +98,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    pub fn new(app: &App, by: Principal, of: EventsOf, after: Position) -> Listener {
+    pub fn new(app: &App, by: Principal, session: Option<String>, of: EventsOf, after: Position) -> Listener {
         // INVARIANT: listens before it reads, so nothing falls between.
         let heard = app.tail().0.subscribe();
         let waiting = VecDeque::new();
         Listener {
             app: app.clone(),
             by,
+            session,
             of,
             last: after,
             heard,
@@ -176,10 +179,10 @@ impl Listener {
         }
     }
 
-    /// Whether the token that was good at the beginning still is.
+    /// Whether the token or session that was good at the beginning still is.
     async fn is_known(&mut self) -> bool {
         self.known_at = Instant::now();
-        self.app.engine().still_authentic(&self.by).await.is_ok()
+        self.app.still_known(&self.by, self.session.as_deref()).await.is_ok()
     }
 
     fn written(&self, event: &StoredEvent) -> String {

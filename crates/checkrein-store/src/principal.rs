@@ -17,7 +17,8 @@ pub struct TokenRow {
     pub revoked_at: Option<Timestamp>,
 }
 
-const COLUMNS: &str = "id, name, kind, role, created_ms, expires_ms, revoked_ms";
+pub(crate) const COLUMNS: &str =
+    "tokens.id, name, kind, role, tokens.created_ms, tokens.expires_ms, revoked_ms";
 
 pub(crate) fn put(connection: &Connection, token: &TokenRow, secret: &Digest) -> Result<(), StoreError> {
     connection.execute(
@@ -70,7 +71,7 @@ pub(crate) fn revoke(connection: &Connection, id: &str, at: Timestamp) -> Result
     Ok(changed == 1)
 }
 
-fn read(row: &Row<'_>) -> Result<TokenRow, StoreError> {
+pub(crate) fn read(row: &Row<'_>) -> Result<TokenRow, StoreError> {
     let id: String = row.get(0)?;
     let damaged = |what: &str| StoreError::Damaged { reason: format!("token `{id}` has a bad {what}") };
     let time = |ms: i64| Timestamp::from_millisecond(ms).map_err(|_| damaged("time"));

@@ -89,6 +89,8 @@ pub fn all() -> Vec<Route> {
         session::begin::route(),
         session::show::route(),
         session::end::route(),
+        session::list::route(),
+        session::end_one::route(),
         system::health::route(),
         system::ready::route(),
         system::metrics::route(),

@@ -9,6 +9,7 @@ pub mod page;
 pub mod policy;
 pub mod review;
 pub mod run;
+pub mod session;
 pub mod token;
 pub mod webhook;
 

@@ -63,7 +63,22 @@ fn a_cookie_works_from_here_alone() {
     give(&form).refused(415, "unsupported-media-type");
     give(&from_here(&sam).header("Content-Type", "text/plain")).refused(415, "unsupported-media-type");
     assert_eq!(sam.get("/v1/checkpoints/c1").expect(200).json()["status"], "pending");
-    give(&sam.clone().header("Origin", &format!("http://{address}"))).expect(200);
+    // The cookie goes to every port of the host: whoever has it alone, and says what they like, changes
+    // nothing; and it is no token.
+    let thief = place.client().header("Cookie", &sam.cookie).header("Sec-Fetch-Site", "same-origin");
+    let thief = thief.header("Origin", &format!("http://{address}"));
+    give(&thief).refused(403, "cross-site");
+    let (_, secret) = sam.cookie.split_once('=').unwrap();
+    for secret in [secret, "", &sam.session_id, &"0".repeat(64)] {
+        give(&thief.clone().header("X-CSRF-Token", secret)).refused(403, "cross-site");
+        place.bearer(secret).get("/v1/session").refused(401, "unauthenticated");
+    }
+    thief.delete("/v1/session").refused(403, "cross-site");
+    let other = crate::session::browser(&place, &json!({"token": place.token(Role::Reviewer, "ann")}));
+    give(&thief.clone().header("X-CSRF-Token", &other.csrf_token)).refused(403, "cross-site");
+    assert_eq!(sam.get("/v1/checkpoints/c1").expect(200).json()["status"], "pending");
+    let page = sam.clone().header("Origin", &format!("http://{address}"));
+    give(&page.header("X-CSRF-Token", &sam.csrf_token)).expect(200);
     // A token is nothing a browser sends by itself.
     ask(&place.as_role(Role::Agent), "c2");
     let ann = place.as_role(Role::Reviewer).header("Origin", "http://evil.example");
@@ -74,13 +89,15 @@ fn a_cookie_works_from_here_alone() {
 fn a_cookie_that_is_forged_or_old_is_worth_nothing() {
     let place = Place::new();
     let token = place.token(Role::Admin, "ann");
-    for cookie in ["checkrein_session=s.nonsense", "checkrein_session=s.", "checkrein_session=t.chk_0"] {
-        place.client().header("Cookie", cookie).get("/v1/session").refused(401, "unauthenticated");
+    let port = place.address.port();
+    for value in ["nonsense", "", &token, "t.chk_0"] {
+        let cookie = format!("checkrein_session_{port}={value}");
+        place.client().header("Cookie", &cookie).get("/v1/session").refused(401, "unauthenticated");
     }
     for cookie in [
-        format!("checkrein_session=x.{token}"),
         format!("checkrein_session={token}"),
-        format!("other=s.{token}"),
+        format!("checkrein_session_1={token}"),
+        format!("other={token}"),
     ] {
         place.client().header("Cookie", &cookie).get("/v1/session").refused(401, "unauthenticated");
     }

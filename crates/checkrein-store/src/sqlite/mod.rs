@@ -8,6 +8,7 @@ mod reading;
 mod restore;
 mod retention;
 mod schema;
+mod session;
 mod stats;
 mod vacuum;
 mod waiting;

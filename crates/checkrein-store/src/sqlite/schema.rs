@@ -133,6 +133,19 @@ const VERSIONS: &[&str] = &[
     CREATE INDEX deliveries_of_webhook ON deliveries (webhook, number);
     CREATE INDEX deliveries_waiting ON deliveries (webhook, next_ms) WHERE status = 'waiting';
     CREATE INDEX deliveries_finished ON deliveries (finished_ms) WHERE finished_ms IS NOT NULL;",
+    // 7: browsers that are signed in
+    "CREATE TABLE sessions (
+        number      INTEGER PRIMARY KEY AUTOINCREMENT,
+        id          TEXT NOT NULL UNIQUE,
+        secret      BLOB NOT NULL UNIQUE,
+        for_changes BLOB NOT NULL,
+        token       TEXT NOT NULL,
+        owns_token  INTEGER NOT NULL,
+        created_ms  INTEGER NOT NULL,
+        expires_ms  INTEGER NOT NULL,
+        ended_ms    INTEGER
+    ) STRICT;
+    CREATE INDEX sessions_by_end ON sessions (expires_ms);",
 ];
 
 pub(super) fn known_version() -> i64 {

@@ -16,6 +16,7 @@ mod content;
 mod events;
 mod history;
 mod runs;
+mod sessions;
 mod tokens;
 mod webhooks;
 
@@ -69,6 +70,8 @@ macro_rules! every_case {
                 content::content_is_kept_once,
                 tokens::a_token_is_found_by_its_secret_until_revoked,
                 tokens::a_secret_is_taken_once,
+                sessions::a_session_is_found_by_its_secret_with_its_token,
+                sessions::a_session_that_is_over_is_not_listed_and_then_forgotten,
                 answered::a_key_stands_for_one_request_and_its_answer,
                 answered::two_that_begin_at_once_are_one,
                 webhooks::a_webhook_is_read_again_and_begins_at_the_end_of_the_log,

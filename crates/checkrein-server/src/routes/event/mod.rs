@@ -99,7 +99,8 @@ pub async fn answer(call: &Call, wanted: Wanted, of: EventsOf, start: Start) -> 
             (None, Start::Beginning) => Position(0),
             (None, Start::Now) => call.engine().last_position().await?,
         };
-        return Ok(Events::Stream(Box::new(Listener::new(&call.app, by.clone(), of, after))));
+        let session = call.session().map(|session| session.id.clone());
+        return Ok(Events::Stream(Box::new(Listener::new(&call.app, by.clone(), session, of, after))));
     }
     let limit = wanted.limit.get();
     let mut events = call.engine().events(by, &of, after.unwrap_or_default(), limit + 1).await?;

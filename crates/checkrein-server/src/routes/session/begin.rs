@@ -1,7 +1,8 @@
 use axum::http::header;
-use checkrein_engine::NewToken;
+use checkrein_engine::SessionOf;
+use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Who;
 use crate::answer::Reply;
@@ -9,7 +10,7 @@ use crate::ask::Json;
 use crate::call::Call;
 use crate::error::{Kind, Problem};
 use crate::route::{Access, Route};
-use crate::session::{MadeFor, SESSION_MAX, Session};
+use crate::session::{self, SESSION_MAX};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
@@ -20,6 +21,19 @@ enum Proof {
     Token(String),
 }
 
+/// A session that was just begun.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Begun {
+    #[serde(flatten)]
+    who: Who,
+    /// By which it can be ended elsewhere
+    session_id: String,
+    expires_at: Timestamp,
+    /// What every change has to send as `X-CSRF-Token`; it is shown once, and kept by the page in storage
+    /// of its origin
+    csrf_token: String,
+}
+
 pub fn route() -> Route {
     Route::post("/v1/session", begin)
         .about("beginSession", "Sign a browser in; the answer sets a cookie no script can read")
@@ -28,26 +42,26 @@ pub fn route() -> Route {
         .refuses(&[Kind::Unauthenticated])
 }
 
-async fn begin(call: Call, Json(proof): Json<Proof>) -> Result<Reply<Who>, Problem> {
+async fn begin(call: Call, Json(proof): Json<Proof>) -> Result<Reply<Begun>, Problem> {
     let engine = call.engine();
-    let (by, session) = match proof {
+    let (by, of) = match proof {
         Proof::Link(secret) => {
             let by = call.app.links().take(secret.trim(), engine.now());
             let by = by.ok_or_else(|| {
                 Problem::new(Kind::Unauthenticated, "the link is not valid: it works once, and for an hour")
                     .hint("start the server again for a new one, or sign in with a token")
             })?;
-            let expires_at = engine.now().checked_add(SESSION_MAX).ok();
-            let new = NewToken { name: by.name.clone(), kind: by.kind, role: by.role, expires_at };
-            let token = engine.create_token(&by, new).await?;
-            (by, Session { secret: token.secret, made_for: MadeFor::Session })
+            (by, SessionOf::Person)
         }
-        Proof::Token(secret) => {
-            let secret = secret.trim().to_owned();
-            let by = call.app.authenticate(&secret, call.peer()).await?;
-            (by, Session { secret, made_for: MadeFor::Bearer })
-        }
+        Proof::Token(secret) => (call.app.authenticate(secret.trim(), call.peer()).await?, SessionOf::Token),
     };
-    let cookie = session.cookie(SESSION_MAX, call.app.transport())?;
-    Ok(Reply::new(Who::from(&by)).header(header::SET_COOKIE, cookie))
+    let session = engine.begin_session(&by, of, SESSION_MAX).await?;
+    let cookie = session::begun(call.headers(), &session.secret, call.app.transport())?;
+    let begun = Begun {
+        who: Who::from(&by),
+        session_id: session.id,
+        expires_at: session.expires_at,
+        csrf_token: session.for_changes,
+    };
+    Ok(Reply::new(begun).header(header::SET_COOKIE, cookie))
 }

@@ -2,6 +2,8 @@
 
 pub mod begin;
 pub mod end;
+pub mod end_one;
+pub mod list;
 pub mod show;
 
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
