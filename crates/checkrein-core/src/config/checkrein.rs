@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::model::ModelShape;
 use super::retention::Retention;
 use super::tenant::{WorkerEntry, worker_layer};
 use crate::classify::{ClassifyConfig, check_word};
@@ -46,6 +47,8 @@ pub struct CheckreinShape {
     pub retention: Retention,
     /// The command that performs `agent:` steps of workflows, with its prompt on standard input.
     pub agent: Option<String>,
+    /// Language models by names of your own, for the built-in agent and whatever else talks to one.
+    pub models: BTreeMap<String, ModelShape>,
     /// Names of variables whose values are never shown or recorded.
     pub secrets: Vec<String>,
     /// How much of what steps write is kept.

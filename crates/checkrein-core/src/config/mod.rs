@@ -4,6 +4,7 @@
 mod checkrein;
 pub mod env;
 mod expert;
+pub mod model;
 mod retention;
 mod schema;
 mod settings;

@@ -3,6 +3,7 @@
 use super::checkrein::CheckreinFile;
 use super::env;
 use super::expert::Expert;
+use super::model::ModelShape;
 use super::retention::{Keep, Kept};
 use super::tenant::{Reviewer, Tenant};
 use super::workflow::Workflow;
@@ -161,6 +162,20 @@ impl Settings {
     /// The command that performs what a workflow leaves to an agent.
     pub fn agent(&self) -> Option<&str> {
         self.files().find_map(|file| file.shape.agent.as_deref())
+    }
+
+    /// A language model by its name; what the stronger file says.
+    pub fn model(&self, name: &str) -> Option<&ModelShape> {
+        self.files().find_map(|file| file.shape.models.get(name))
+    }
+
+    /// Names of all models there are.
+    pub fn models(&self) -> Vec<&str> {
+        let names = self.files().flat_map(|file| file.shape.models.keys());
+        let mut names: Vec<&str> = names.map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// Variables whose values are never shown or recorded.

@@ -1,0 +1,3 @@
+//! The agents Checkrein works with: coding programs people have, and one of its own on a model's API.
+
+pub mod llm;
