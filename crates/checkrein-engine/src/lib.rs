@@ -9,6 +9,7 @@ mod error;
 mod event;
 mod expert;
 mod held;
+mod inbox;
 mod job;
 mod notification;
 mod policy;
@@ -44,6 +45,7 @@ pub use doctor::{Finding, State, examine};
 pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
+pub use inbox::{AskKind, Asks, Waiting};
 pub use job::{
     AttemptFiles, BranchesWanted, Found, JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial,
     Reviewed, Thread, Uncommitted, threads, uncommitted_experts,
@@ -56,7 +58,7 @@ pub use run::{
 };
 pub use session::{NewSession, SessionOf};
 pub use store::{Sweep, SweptAll, restore_store};
-pub use token::{NewToken, Token};
+pub use token::{NewToken, PREFIX as TOKEN_PREFIX, Token};
 pub use webhook::{NewWebhook, WebhookView, WebhookWithSecret, public_url};
 pub use work::{LOOK_EVERY, Shift, WatchWork};
 

@@ -27,7 +27,7 @@ pub struct Token {
 }
 
 /// How a secret begins, and how many digits follow.
-pub(crate) const PREFIX: &str = "chk_";
+pub const PREFIX: &str = "chk_";
 pub(crate) const SECRET_DIGITS: usize = 64;
 
 impl Engine {

@@ -42,6 +42,18 @@ pub struct Call {
 }
 
 impl Call {
+    /// Of somebody who looks at a page.
+    pub fn visiting(
+        app: &App,
+        known: Option<(Principal, SessionRow)>,
+        path: Vec<(String, String)>,
+        headers: Arc<HeaderMap>,
+        peer: Option<IpAddr>,
+    ) -> Call {
+        let (by, session) = known.unzip();
+        Call { app: app.clone(), by, session, path, headers, nonce: None, peer }
+    }
+
     pub fn engine(&self) -> &Engine {
         self.app.engine()
     }
@@ -279,7 +291,7 @@ fn password(pair: &str) -> Option<String> {
     Some(if password.is_empty() { name } else { password }.to_owned())
 }
 
-fn refused(access: Access, by: Option<&Principal>) -> Problem {
+pub fn refused(access: Access, by: Option<&Principal>) -> Problem {
     match (access, by) {
         (Access::To(act), Some(by)) => {
             let (name, role) = (by.name.clone(), by.role);

@@ -8,7 +8,7 @@ mod git;
 mod job;
 mod policy;
 mod run;
-mod session;
+pub mod session;
 mod system;
 mod token;
 mod verdict;
@@ -20,10 +20,12 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse;
 use axum::routing::{MethodFilter, any, on};
 
 use crate::app::App;
 use crate::call;
+use crate::cockpit;
 use crate::door;
 use crate::error::{Kind, Problem};
 use crate::mcp::http::{self, Endpoint};
@@ -112,11 +114,16 @@ pub fn router(app: &App) -> Router {
         router = router.route(path, on(filter, handler));
     }
     let mcp = Endpoint::new(app);
-    router
+    let nowhere = app.clone();
+    cockpit::add(router, app)
         .route(http::PATH, any(move |request: Request| mcp.clone().answer(request)))
-        .fallback(|request: Request| async move {
+        .fallback(move |request: Request| async move {
+            if let Some(page) = cockpit::nothing_there(&nowhere, &request) {
+                return page;
+            }
             Problem::new(Kind::NotFound, format!("there is nothing at `{}`", request.uri().path()))
                 .hint("`GET /v1/openapi.json` lists what there is")
+                .into_response()
         })
         .method_not_allowed_fallback(|request: Request| async move {
             let (method, path) = (request.method(), request.uri().path());

@@ -12,6 +12,7 @@
 
 mod authorization;
 mod checkpoint;
+mod cockpit;
 mod docs;
 mod door;
 mod event;

@@ -230,6 +230,11 @@ impl Client {
         self
     }
 
+    /// What it sends under this name.
+    pub fn sent(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
     pub fn get(&self, path: &str) -> Answer {
         self.send("GET", path, None)
     }

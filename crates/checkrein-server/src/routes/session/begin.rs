@@ -1,5 +1,6 @@
-use axum::http::header;
-use checkrein_engine::SessionOf;
+use axum::http::{HeaderValue, header};
+use checkrein_core::principal::Principal;
+use checkrein_engine::{NewSession, SessionOf};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use crate::session::{self, SESSION_MAX};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
-enum Proof {
+pub enum Proof {
     /// What stands behind `#` in the link the server printed; it works once
     Link(String),
     /// A token
@@ -43,6 +44,24 @@ pub fn route() -> Route {
 }
 
 async fn begin(call: Call, Json(proof): Json<Proof>) -> Result<Reply<Begun>, Problem> {
+    let SignedIn { by, session, cookie } = signed_in(&call, proof).await?;
+    let begun = Begun {
+        who: Who::from(&by),
+        session_id: session.id,
+        expires_at: session.expires_at,
+        csrf_token: session.for_changes,
+    };
+    Ok(Reply::new(begun).header(header::SET_COOKIE, cookie))
+}
+
+/// Somebody who proved who they are, and the cookie of their session.
+pub struct SignedIn {
+    pub by: Principal,
+    pub session: NewSession,
+    pub cookie: HeaderValue,
+}
+
+pub async fn signed_in(call: &Call, proof: Proof) -> Result<SignedIn, Problem> {
     let engine = call.engine();
     let (by, of) = match proof {
         Proof::Link(secret) => {
@@ -57,11 +76,5 @@ async fn begin(call: Call, Json(proof): Json<Proof>) -> Result<Reply<Begun>, Pro
     };
     let session = engine.begin_session(&by, of, SESSION_MAX).await?;
     let cookie = session::begun(call.headers(), &session.secret, call.app.transport())?;
-    let begun = Begun {
-        who: Who::from(&by),
-        session_id: session.id,
-        expires_at: session.expires_at,
-        csrf_token: session.for_changes,
-    };
-    Ok(Reply::new(begun).header(header::SET_COOKIE, cookie))
+    Ok(SignedIn { by, session, cookie })
 }

@@ -1,4 +1,4 @@
-use axum::http::header;
+use axum::http::{HeaderValue, header};
 
 use super::Who;
 use crate::answer::Reply;
@@ -12,10 +12,14 @@ pub fn route() -> Route {
 }
 
 async fn end(call: Call) -> Result<Reply<Who>, Problem> {
-    let by = call.by()?;
+    let cookie = signed_out(&call).await?;
+    Ok(Reply::new(Who::from(call.by()?)).header(header::SET_COOKIE, cookie))
+}
+
+/// Ends the session of whoever asks; the cookie that says so.
+pub async fn signed_out(call: &Call) -> Result<HeaderValue, Problem> {
     if let Some(session) = call.session() {
-        call.engine().end_session(by, &session.id).await?;
+        call.engine().end_session(call.by()?, &session.id).await?;
     }
-    let cookie = session::ended(call.headers(), call.app.transport())?;
-    Ok(Reply::new(Who::from(by)).header(header::SET_COOKIE, cookie))
+    session::ended(call.headers(), call.app.transport())
 }

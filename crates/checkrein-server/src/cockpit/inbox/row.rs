@@ -1,0 +1,60 @@
+//! One thing that waits: what, why, since when, and the answer to it.
+
+use checkrein_engine::{Act, AskKind, Waiting};
+use jiff::Timestamp;
+use maud::{Markup, html};
+
+use crate::cockpit::checkpoint::decide;
+use crate::cockpit::link;
+use crate::cockpit::parts::{ago, excerpt, shown};
+use crate::cockpit::visit::Visit;
+
+pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
+    let Waiting { checkpoint, asks, .. } = waiting;
+    let id = checkpoint.id.as_str();
+    let decides = visit.may(Act::GiveVerdict);
+    let page = match asks.kind {
+        AskKind::Review => link::review(id),
+        AskKind::Worker | AskKind::CheckIn => link::checkpoint(id),
+    };
+    html! {
+        article class="card waiting" id={ "w-" (link::encoded(id)) } data-key=(id) data-row="" {
+            header {
+                @if decides {
+                    input type="checkbox" form="several" name="chosen" value={ (checkpoint.digest) " " (id) }
+                        aria-label={ "Select " (id) } data-select="";
+                }
+                h2 { a href=(page) data-open="" { (shown(&asks.question)) } }
+                (ago(checkpoint.created_at, now))
+            }
+            p class="meta" {
+                (kind(asks.kind)) " · " (shown(&checkpoint.worker))
+                @if !checkpoint.phase.is_empty() { " · " (shown(&checkpoint.phase)) }
+                @if checkpoint.round > 1 { " · round " (checkpoint.round) }
+                @if let Some(run) = &checkpoint.run { " · " a href=(link::run(run)) { (run) } }
+            }
+            @if !asks.because.is_empty() {
+                ul class="because" aria-label="Why it waits" {
+                    @for reason in &asks.because { li { (excerpt(reason, 400)) } }
+                }
+            }
+            @if !asks.about.is_empty() { p class="about" { (excerpt(&asks.about, 280)) } }
+            @if decides {
+                (decide::form(visit, checkpoint, asks.kind, page_of(asks.kind, &page)))
+            }
+        }
+    }
+}
+
+/// A review is looked at before it is approved.
+fn page_of(kind: AskKind, page: &str) -> Option<&str> {
+    (kind == AskKind::Review).then_some(page)
+}
+
+const fn kind(kind: AskKind) -> &'static str {
+    match kind {
+        AskKind::Worker => "Checkpoint",
+        AskKind::CheckIn => "Check-in",
+        AskKind::Review => "Review",
+    }
+}

@@ -1,0 +1,15 @@
+//! Pieces that pages share.
+
+mod empty;
+mod field;
+mod pager;
+mod status;
+mod time;
+mod words;
+
+pub use empty::empty;
+pub use field::{choice, field};
+pub use pager::{newer_and_older, next_page};
+pub use status::{checkpoint_status, severity, status};
+pub use time::{ago, duration};
+pub use words::{count, excerpt, shown, words_of};

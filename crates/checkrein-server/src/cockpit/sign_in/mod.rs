@@ -1,0 +1,5 @@
+//! In and out.
+
+pub mod begin;
+pub mod end;
+pub mod start;
