@@ -7,7 +7,7 @@ use checkrein_core::frame::{
     FrameConfig, FrameConfigPatch, PopRequest, PushRequest, evaluate_pop, evaluate_push,
 };
 use checkrein_core::heuristic::Evaluation;
-use checkrein_core::policy::{LayerRank, Resolution, Scope};
+use checkrein_core::policy::{LayerRank, Policy, Resolution, Scope};
 use checkrein_core::principal::Principal;
 
 use crate::authority::{Act, require};
@@ -36,6 +36,15 @@ impl Engine {
             resolution.problems.iter().map(|problem| problem.message.clone()).collect();
         odd.extend(request.result_handling.ignored(request.kind).map(|ignored| ignored.to_string()));
         odd.extend(answer.notes.iter().cloned());
+        Ok(Decided { answer, odd })
+    }
+
+    /// The same for a policy that is in force somewhere, in the place of the one the request speaks of.
+    pub fn decide_by(&self, by: &Principal, request: &str, policy: &Policy) -> Result<Decided, EngineError> {
+        require(by, Act::Read)?;
+        let (request, _) = Request::parse("request", request)?;
+        let answer = request.answer(policy);
+        let odd = answer.notes.clone();
         Ok(Decided { answer, odd })
     }
 

@@ -6,7 +6,6 @@ mod app;
 mod ask;
 mod authorization;
 mod call;
-#[allow(dead_code, unused_imports, reason = "what pages share comes before the pages")]
 mod cockpit;
 mod connection;
 mod door;

@@ -8,6 +8,7 @@ mod migrate;
 mod said;
 mod setting;
 mod show;
+mod told;
 mod trigger;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub use said::{Said, Word};
 pub(crate) use setting::TEXT_OR;
 pub use setting::{Setting, TextOr};
 pub use show::Shown;
+pub use told::Told;
 pub use trigger::{On, Trigger};
 
 /// Small data, resolved once; `decide` reads it and nothing else.

@@ -204,6 +204,16 @@ impl Engine {
         Ok(self.store.runs(own.as_ref().unwrap_or(filter), before, limit).await?)
     }
 
+    /// The level a listed run is at; none where its policy has no name.
+    pub async fn level_of(&self, by: &Principal, row: &RunRow) -> Result<Option<String>, EngineError> {
+        require(by, Act::Read)?;
+        let changed = row.state.job.as_ref().and_then(|job| job.policy.as_deref());
+        match changed {
+            Some(policy) => Ok(policy.level.clone()),
+            None => Ok(self.definition(&row.definition).await?.policy.level.clone()),
+        }
+    }
+
     /// What a program could go on with now: begun and left, or answered.
     pub async fn ready_runs(&self, by: &Principal) -> Result<Vec<RunId>, EngineError> {
         require(by, Act::StartRun)?;

@@ -1,12 +1,13 @@
 //! What the steps of a run wrote.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use checkrein_core::principal::Principal;
 use checkrein_core::run::RunEvent;
 
+use super::RunView;
 use super::attempt::output_name;
 use crate::authority::{Act, require};
 use crate::{Engine, EngineError};
@@ -59,4 +60,48 @@ impl Engine {
         });
         Ok(outputs.collect())
     }
+
+    /// The end of what the last attempt wrote, so many bytes of each of its streams.
+    pub async fn run_output_end(
+        &self,
+        by: &Principal,
+        view: &RunView,
+        bytes_max: u64,
+    ) -> Result<Option<AttemptOutput>, EngineError> {
+        require(by, Act::Read)?;
+        let under_way = view.run.task_under_way().map(|(under_way, task)| {
+            (output_name(under_way.start, &task.id), task.id.clone(), under_way.attempt)
+        });
+        let finished = || {
+            view.history.iter().rev().find_map(|(.., event)| match event {
+                RunEvent::AttemptFinished(attempt) if attempt.judged => {
+                    Some((attempt.output.clone()?, attempt.task.clone(), attempt.attempt))
+                }
+                _ => None,
+            })
+        };
+        let Some((name, task, attempt)) = under_way.or_else(finished) else { return Ok(None) };
+        let files = self.output_files(&view.run.id, &name);
+        let (stdout, stderr) = (end_of(&files.stdout, bytes_max), end_of(&files.stderr, bytes_max));
+        Ok(Some(AttemptOutput { task, attempt, stdout, stderr }))
+    }
+}
+
+/// The last bytes of a file, from the beginning of a line on.
+fn end_of(path: &Path, bytes_max: u64) -> Vec<u8> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let skipped = length.saturating_sub(bytes_max);
+        file.seek(SeekFrom::Start(skipped))?;
+        let mut bytes = Vec::new();
+        file.take(bytes_max).read_to_end(&mut bytes)?;
+        if skipped > 0 {
+            let line = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            bytes.drain(..line);
+        }
+        Ok(bytes)
+    };
+    // Retention may have removed it, and an attempt may not have written yet.
+    read().unwrap_or_default()
 }

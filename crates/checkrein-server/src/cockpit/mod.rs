@@ -22,7 +22,13 @@ mod parts;
 
 mod checkpoint;
 mod inbox;
+mod job;
+mod people;
+mod policy;
+mod run;
+mod settings;
 mod sign_in;
+mod webhook;
 
 use std::sync::Arc;
 
@@ -46,6 +52,32 @@ fn pages() -> Vec<Page> {
         checkpoint::show::page(),
         checkpoint::decide::page(),
         checkpoint::decide_several::page(),
+        run::list::page(),
+        run::show::page(),
+        run::output::page(),
+        run::report::page(),
+        run::audit::page(),
+        run::download::page(),
+        run::cancel::page(),
+        run::resume::page(),
+        run::rerun::page(),
+        run::level::page(),
+        job::new::page(),
+        job::create::page(),
+        policy::show::page(),
+        people::show::page(),
+        people::create_token::page(),
+        people::revoke_token::page(),
+        people::end_session::page(),
+        webhook::list::page(),
+        webhook::show::page(),
+        webhook::create::page(),
+        webhook::change::test(),
+        webhook::change::enable(),
+        webhook::change::rotate(),
+        webhook::change::retry(),
+        webhook::change::remove(),
+        settings::show::page(),
     ]
 }
 

@@ -8,10 +8,23 @@ use super::visit::Visit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Inbox,
+    Runs,
+    Policy,
+    People,
+    Webhooks,
+    Settings,
 }
 
 /// Place, name, path, the key that leads there after `g`, and what it takes to see it.
-static PLACES: &[(Place, &str, &str, &str, Act)] = &[(Place::Inbox, "Inbox", "/inbox", "i", Act::Read)];
+#[rustfmt::skip]
+static PLACES: &[(Place, &str, &str, &str, Act)] = &[
+    (Place::Inbox,    "Inbox",    "/inbox",    "i", Act::Read),
+    (Place::Runs,     "Runs",     "/runs",     "r", Act::Read),
+    (Place::Policy,   "Policy",   "/policy",   "p", Act::Read),
+    (Place::People,   "People",   "/people",   "t", Act::ManageTokens),
+    (Place::Webhooks, "Webhooks", "/webhooks", "w", Act::ManageWebhooks),
+    (Place::Settings, "Settings", "/settings", "s", Act::Read),
+];
 
 pub fn shown(visit: &Visit, current: Option<Place>) -> Markup {
     html! {

@@ -51,29 +51,40 @@ pub fn nothing_there(app: &App, request: &Request) -> Option<Response> {
     Some(page(app, None, request.headers(), &problem))
 }
 
-/// A problem in its place on a page.
-pub fn body(problem: &Problem) -> Markup {
+/// A problem as all that there is on a page.
+fn body(problem: &Problem) -> Markup {
     html! {
         section class="problem notice bad" role="alert" {
             h1 { (heading(problem.kind)) }
-            p { (sentence(&problem.detail)) }
-            @if problem.errors.len() > 1 {
-                ul {
-                    @for fault in &problem.errors {
-                        li {
-                            @if !fault.path.is_empty() { code { (fault.path) } " " }
-                            (fault.message)
-                            @if let Some(hint) = &fault.hint { ": " (hint) }
-                        }
+            (told(problem))
+            p { a href="/inbox" { "Go to the inbox" } }
+        }
+    }
+}
+
+/// A problem in its place on a page, such as above a form.
+pub fn notice(problem: &Problem) -> Markup {
+    html! { div class="problem notice bad" role="alert" { (told(problem)) } }
+}
+
+fn told(problem: &Problem) -> Markup {
+    html! {
+        p { (sentence(&problem.detail)) }
+        @if problem.errors.len() > 1 {
+            ul {
+                @for fault in &problem.errors {
+                    li {
+                        @if !fault.path.is_empty() { code { (fault.path) } " " }
+                        (fault.message)
+                        @if let Some(hint) = &fault.hint { ": " (hint) }
                     }
                 }
-            } @else if let Some(hint) = problem.errors.first().and_then(|fault| fault.hint.as_ref()) {
-                p class="hint" { (sentence(hint)) }
             }
-            @if let Some(hint) = &problem.hint {
-                p class="hint" { (sentence(hint)) }
-            }
-            p { a href="/inbox" { "Go to the inbox" } }
+        } @else if let Some(hint) = problem.errors.first().and_then(|fault| fault.hint.as_ref()) {
+            p class="hint" { (sentence(hint)) }
+        }
+        @if let Some(hint) = &problem.hint {
+            p class="hint" { (sentence(hint)) }
         }
     }
 }

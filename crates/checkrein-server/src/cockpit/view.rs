@@ -85,6 +85,7 @@ impl View {
     }
 
     /// A script or a style of its own, by its name among the assets.
+    #[allow(dead_code, reason = "most pages need none")]
     pub fn with_file(mut self, name: &'static str) -> View {
         self.files.push(name);
         self

@@ -5,14 +5,14 @@ mod event;
 mod expert;
 mod frame;
 mod git;
-mod job;
+pub mod job;
 mod policy;
-mod run;
+pub mod run;
 pub mod session;
 mod system;
-mod token;
+pub mod token;
 mod verdict;
-mod webhook;
+pub mod webhook;
 
 use std::sync::Arc;
 

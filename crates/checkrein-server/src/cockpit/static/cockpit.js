@@ -21,6 +21,7 @@ fieldsInPlace();
 keyboard();
 selection();
 clocks();
+copying();
 live();
 
 /** The link that the server prints has its secret behind `#`, where no server and no log sees it. */
@@ -413,6 +414,18 @@ function selection() {
 function count() {
   const number = all("[data-select]:checked").length;
   for (const place of all("[data-selected]")) place.textContent = number ? `(${number} selected)` : "";
+}
+
+/** Buttons that copy what is shown once. */
+function copying() {
+  if (!navigator.clipboard) return;
+  for (const button of /** @type {HTMLElement[]} */ (all("[data-copy]"))) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy ?? "")?.textContent ?? "");
+      button.textContent = "Copied";
+    });
+  }
 }
 
 /** Keeps "5 min ago" true. */

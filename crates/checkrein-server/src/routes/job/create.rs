@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use checkrein_core::run::RunId;
 use checkrein_engine::{Act, NewJob, RepositoryWanted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,34 +15,34 @@ use crate::route::Route;
 use crate::wire::Object;
 use crate::wire::job::{Document, Job};
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+pub struct Wanted {
     /// What is to be done, in your own words
     #[schemars(length(min = 1))]
-    description: String,
+    pub description: String,
     /// Who does it: a name of `GET /v1/experts`
-    expert: Option<String>,
+    pub expert: Option<String>,
     /// full, review, partial, guided, dependent, or a block of settings
     #[schemars(with = "Option<AutonomySent>")]
-    autonomy: Option<Value>,
+    pub autonomy: Option<Value>,
     /// The agent's command; the one the server's settings or the expert name if nothing is said
-    agent: Option<String>,
+    pub agent: Option<String>,
     /// The directory of a repository on the server's machine; one of the job's own if nothing is said
-    repo: Option<PathBuf>,
+    pub repo: Option<PathBuf>,
     /// For the agent to read
     #[serde(default)]
-    documents: Vec<Document>,
+    pub documents: Vec<Document>,
     /// Names and addresses of what it may read from; passwords in them are shown nowhere
     #[serde(default)]
-    datasources: BTreeMap<String, String>,
+    pub datasources: BTreeMap<String, String>,
     /// A plan of your own instead of the agent's first one: Markdown with a list of what to do
-    plan: Option<String>,
+    pub plan: Option<String>,
     /// What an expert's file may say, for this job alone
-    config_override: Option<Object>,
+    pub config_override: Option<Object>,
     /// Keep the agent's processes away from the store, settings and credentials
     #[serde(default)]
-    sandbox: bool,
+    pub sandbox: bool,
 }
 
 #[derive(JsonSchema)]
@@ -86,6 +87,18 @@ pub fn route() -> Route {
 }
 
 async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<JobCreated>, Problem> {
+    let (id, warnings) = given(&call, wanted).await?;
+    let by = call.by()?;
+    let found = call.engine().job(by, id.as_str()).await?;
+    let job = Job::of(&found, call.engine().now(), call.clone_url(&id));
+    let job = job.ok_or_else(|| Problem::new(Kind::Internal, format!("run `{id}` is not a job")))?;
+    let version = found.view.run.state.version;
+    let made = Created::new(JobCreated { job, warnings });
+    Ok(made.at(version).location(format!("/v1/jobs/{id}")).about(&id))
+}
+
+/// Gives the job; its id, and what is odd about it.
+pub async fn given(call: &Call, wanted: Wanted) -> Result<(RunId, Vec<String>), Problem> {
     let directory = std::env::current_dir()
         .map_err(|error| Problem::new(Kind::Internal, format!("there is no current directory: {error}")))?;
     let invalid = |detail: String| Problem::new(Kind::Invalid, detail);
@@ -122,12 +135,5 @@ async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<JobCre
     let nonce = call.nonce();
     let (id, odd) =
         call.apart(move |engine, by| async move { engine.create_sent_job(&by, new, nonce).await }).await?;
-    let by = call.by()?;
-    let found = call.engine().job(by, id.as_str()).await?;
-    let job = Job::of(&found, call.engine().now(), call.clone_url(&id));
-    let job = job.ok_or_else(|| Problem::new(Kind::Internal, format!("run `{id}` is not a job")))?;
-    let warnings = odd.iter().map(ToString::to_string).collect();
-    let version = found.view.run.state.version;
-    let made = Created::new(JobCreated { job, warnings });
-    Ok(made.at(version).location(format!("/v1/jobs/{id}")).about(&id))
+    Ok((id, odd.iter().map(ToString::to_string).collect()))
 }

@@ -22,13 +22,13 @@ use crate::error::{Kind, Problem};
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// What the policy is for; workflow unless a worker is named
-    scope: Option<Scope>,
+    pub scope: Option<Scope>,
     /// The policy of this worker
-    worker: Option<String>,
+    pub worker: Option<String>,
     /// The policy of this expert's jobs
-    expert: Option<String>,
+    pub expert: Option<String>,
     /// A level or a JSON block on top, as it would be given at the start of a run
-    autonomy: Option<String>,
+    pub autonomy: Option<String>,
 }
 
 impl Asked {

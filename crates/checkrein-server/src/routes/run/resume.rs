@@ -1,4 +1,5 @@
-use checkrein_engine::Act;
+use checkrein_engine::{Act, RunView};
+use checkrein_store::Version;
 
 use crate::answer::Accepted;
 use crate::ask::Nothing;
@@ -21,12 +22,16 @@ pub fn route() -> Route {
 }
 
 async fn resume(call: Call, _: Nothing) -> Result<Accepted<Run>, Problem> {
-    let (id, expected) = (call.path("id").to_owned(), call.if_match()?);
-    let view = match call.app.workers() {
+    let view = resumed(&call, call.path("id").to_owned(), call.if_match()?).await?;
+    Ok(super::reply(&call, &view))
+}
+
+/// Has a worker of this server go on, where there is one.
+pub async fn resumed(call: &Call, id: String, expected: Option<Version>) -> Result<RunView, Problem> {
+    Ok(match call.app.workers() {
         Some(workers) => workers.resume(call.by()?.clone(), id, expected).await?,
         None => {
             call.apart(move |engine, by| async move { engine.resume_run(&by, &id, expected).await }).await?
         }
-    };
-    Ok(super::reply(&call, &view))
+    })
 }

@@ -12,15 +12,15 @@ use crate::wire::token::NewToken;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+pub struct Wanted {
     /// What its bearer may do
-    role: Role,
+    pub role: Role,
     /// Whose it is; verdicts are recorded under this name
     #[schemars(length(min = 1))]
-    name: String,
+    pub name: String,
     /// How long it is good for, such as 30d; for ever if nothing is said
     #[schemars(regex(pattern = checkrein_core::duration::PATTERN))]
-    expires: Option<String>,
+    pub expires: Option<String>,
 }
 
 pub fn route() -> Route {
@@ -31,6 +31,10 @@ pub fn route() -> Route {
 }
 
 async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<NewToken>, Problem> {
+    Ok(Created::new(made(&call, wanted).await?))
+}
+
+pub async fn made(call: &Call, wanted: Wanted) -> Result<NewToken, Problem> {
     let length = wanted.expires.as_deref().map(|text| {
         checkrein_core::duration::parse(text).ok_or_else(|| {
             Problem::new(Kind::Invalid, "`expires` is not a length of time")
@@ -50,5 +54,5 @@ async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<NewTok
         expires_at,
     };
     let token = call.engine().create_token(call.by()?, new).await?;
-    Ok(Created::new(NewToken::from(&token)))
+    Ok(NewToken::from(&token))
 }

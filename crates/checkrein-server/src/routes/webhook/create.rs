@@ -12,20 +12,20 @@ use crate::wire::webhook::NewWebhook;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+pub struct Wanted {
     /// Where to send: `https://…`, or `smtp://user:password@host/?from=ADDRESS&to=ADDRESS`
-    url: String,
+    pub url: String,
     /// How it is spoken to; told by the address if nothing is said
-    kind: Option<WebhookKind>,
+    pub kind: Option<WebhookKind>,
     /// What people call it
     #[serde(default)]
-    name: String,
+    pub name: String,
     /// What it is told of, such as `checkpoint.created`; what waits for a person if nothing is said
     #[serde(default)]
-    types: Vec<String>,
+    pub types: Vec<String>,
     /// It may be in a private network, or on the server's machine
     #[serde(default)]
-    allow_private: bool,
+    pub allow_private: bool,
 }
 
 pub fn route() -> Route {
@@ -39,6 +39,10 @@ pub fn route() -> Route {
 }
 
 async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<NewWebhook>, Problem> {
+    Ok(Created::new(made(&call, wanted).await?))
+}
+
+pub async fn made(call: &Call, wanted: Wanted) -> Result<NewWebhook, Problem> {
     let kind = |word: String| {
         let known = NotificationType::ALL.map(NotificationType::name).join(", ");
         NotificationType::parse(&word).ok_or_else(|| {
@@ -54,5 +58,5 @@ async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<NewWeb
         allow_private: wanted.allow_private,
     };
     let made = call.engine().create_webhook(call.by()?, new).await?;
-    Ok(Created::new(NewWebhook::from(&made)))
+    Ok(NewWebhook::from(&made))
 }

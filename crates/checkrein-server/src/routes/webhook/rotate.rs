@@ -19,7 +19,7 @@ struct Rotation {
     overlap: Option<String>,
 }
 
-const OVERLAP: Duration = Duration::from_secs(24 * 3600);
+pub const OVERLAP: Duration = Duration::from_secs(24 * 3600);
 
 pub fn route() -> Route {
     Route::post("/v1/webhooks/{id}/rotate", rotate)

@@ -1,0 +1,4 @@
+//! Giving an agent a job.
+
+pub mod create;
+pub mod new;
