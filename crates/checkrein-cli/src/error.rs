@@ -157,6 +157,7 @@ impl From<EngineError> for CliError {
             | EngineError::ReviewOver(_)
             | EngineError::NoOpenBranch(_)
             | EngineError::NoRepository(_)
+            | EngineError::NoIndex { .. }
             | EngineError::NoAttempt(_)
             | EngineError::HandIn(_)
             | EngineError::MarkedFiles { .. }
@@ -191,6 +192,7 @@ impl From<EngineError> for CliError {
             | EngineError::RunFiles { .. }
             | EngineError::Definition(_)
             | EngineError::Process(_)
+            | EngineError::Embedding(_)
             | EngineError::Forge(_)
             | EngineError::BadToken(_)
             | EngineError::BadSession(_)
@@ -220,6 +222,9 @@ impl From<EngineError> for CliError {
             }
             EngineError::NoAgent => Some(
                 "name one with `--agent 'claude -p'`, or as `agent:` in checkrein.yaml; a script will do: `--agent cmd:./agent.sh`",
+            ),
+            EngineError::NoIndex { .. } => Some(
+                "a job is indexed when it is held for a review; `checkrein log RUN` and `checkrein report RUN` show more",
             ),
             EngineError::NotAReview(_) => Some("`checkrein checkpoint show ID` shows any checkpoint"),
             EngineError::ReviewOver(_) => Some("`checkrein inbox` shows what waits"),

@@ -52,6 +52,11 @@ pub enum EngineError {
     HandIn(#[from] HandInRefusal),
     #[error("job `{0}` has no repository yet")]
     NoRepository(RunId),
+    /// Nothing to search, and why.
+    #[error("the workspace of job `{id}` is not indexed: {why}")]
+    NoIndex { id: RunId, why: &'static str },
+    #[error("texts cannot be compared by meaning: {0}")]
+    Embedding(String),
     #[error("no agent is configured for the job")]
     NoAgent,
     #[error("the sandbox cannot be used: {0}")]

@@ -16,6 +16,7 @@ mod policy;
 pub mod process;
 mod request;
 mod run;
+mod search;
 mod secret;
 mod session;
 mod sight;
@@ -36,6 +37,7 @@ use jiff::Timestamp;
 use held::Held;
 use notification::Senders;
 use request::Requests;
+use search::Searching;
 use secret::Secrets;
 
 pub use authority::{Act, MATRIX, allowed, least};
@@ -57,6 +59,7 @@ pub use run::{
     output_name,
 };
 pub use session::{NewSession, SessionOf};
+pub use search::{SearchAnswer, SearchBy, SearchHit, SearchRequest};
 pub use store::{Sweep, SweptAll, restore_store};
 pub use token::{NewToken, PREFIX as TOKEN_PREFIX, Token};
 pub use webhook::{NewWebhook, WebhookView, WebhookWithSecret, public_url};
@@ -72,6 +75,7 @@ pub struct Engine {
     secrets: Secrets,
     senders: Senders,
     public_url: Option<String>,
+    searching: Searching,
 }
 
 /// Names come from outside; so many are remembered.
@@ -87,6 +91,7 @@ impl Engine {
             secrets: Secrets::of(&settings),
             senders: Senders::default(),
             public_url: None,
+            searching: Searching::new(&settings),
             settings,
         }
     }

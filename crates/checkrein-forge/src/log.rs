@@ -4,6 +4,7 @@ use crate::call::Call;
 use crate::error::ForgeError;
 use crate::identity::Identity;
 use crate::oid::Oid;
+use crate::path::TreePath;
 use crate::repository::Bare;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,36 @@ impl Bare {
         commits.retain(|commit| !machines.iter().any(|machine| machine.email() == commit.author_email));
         commits.reverse();
         Ok(commits)
+    }
+
+    /// The titles of the commits of `head` that are not in `since`, newest first, with the files each of them
+    /// changed. At most `limit` of them.
+    pub fn changed_by_commit(
+        &self,
+        since: Option<&Oid>,
+        head: &Oid,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<TreePath>)>, ForgeError> {
+        let call = self.call([
+            "log",
+            "-z",
+            "--format=tformat:%x01%s",
+            "--name-only",
+            "--no-renames",
+            "--topo-order",
+        ]);
+        let call = call.arg("--no-show-signature").arg(format!("--max-count={limit}"));
+        let output = call.args(range(since, head)).run()?;
+        let mut changes: Vec<(String, Vec<TreePath>)> = Vec::new();
+        for record in output.split(|b| *b == 0) {
+            let record = record.strip_prefix(b"\n").unwrap_or(record);
+            match (record.strip_prefix(b"\x01"), changes.last_mut()) {
+                (Some(title), _) => changes.push((String::from_utf8_lossy(title).into_owned(), Vec::new())),
+                (None, Some((_, files))) if !record.is_empty() => files.push(TreePath::new(record)),
+                _ => {}
+            }
+        }
+        Ok(changes)
     }
 
     /// The first commit of a history.

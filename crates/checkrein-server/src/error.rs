@@ -211,6 +211,7 @@ impl From<EngineError> for Problem {
             EngineError::RunRefused(_)
             | EngineError::NothingToReview(_)
             | EngineError::NoRepository(_)
+            | EngineError::NoIndex { .. }
             | EngineError::NoAttempt(_)
             | EngineError::HandIn(_)
             | EngineError::NoOpenBranch(_)
@@ -260,6 +261,7 @@ impl From<EngineError> for Problem {
             | EngineError::Transfer(_)
             | EngineError::RunFiles { .. }
             | EngineError::Definition(_)
+            | EngineError::Embedding(_)
             | EngineError::Process(_) => Kind::Internal,
         };
         match error {

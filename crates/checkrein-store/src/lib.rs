@@ -10,6 +10,7 @@ mod delivery;
 mod error;
 mod event;
 mod file_system;
+mod index;
 mod principal;
 mod run;
 mod session;
@@ -23,6 +24,10 @@ pub use delivery::{Delivered, DeliveryRow, Health, NewDelivery};
 pub use error::{CommitError, StoreError};
 pub use event::{Position, StoredEvent};
 pub use file_system::FileSystem;
+pub use index::{
+    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, IndexedFile, KnownFile,
+    SearchIndex,
+};
 pub use principal::TokenRow;
 pub use run::{RunCommit, RunFilter, RunKind, RunRow, StoredRun};
 pub use session::{SessionRow, SignedIn};

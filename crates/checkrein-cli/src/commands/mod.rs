@@ -24,6 +24,7 @@ mod resume;
 mod review;
 mod run;
 mod runs;
+mod search;
 mod serve;
 mod show;
 mod store;
@@ -97,6 +98,10 @@ enum Command {
     ///
     /// In a terminal it opens on the whole screen; `?` shows the keys. Elsewhere, and with `--plain`, it is printed. Comments and marks of a program need a reviewer's token, as verdicts do.
     Review(review::Args),
+    /// Search the workspace a job was last held with, by words and by meaning
+    ///
+    /// Markdown files, the archive, todos and uploaded documents. Works offline: the model that knows meanings is part of the program. What it has not read yet is found by its words.
+    Search(search::Args),
     /// Approve what waits
     Approve(approve::Args),
     /// Reject what waits, and say why
@@ -168,6 +173,7 @@ impl Cli {
             Command::Mcp(args) => mcp::run(&args),
             Command::Inbox(args) => inbox::run(&args),
             Command::Review(args) => review::run(&args),
+            Command::Search(args) => search::run(&args),
             Command::Approve(args) => approve::run(&args),
             Command::Reject(args) => reject::run(&args),
             Command::RequestChanges(args) => request_changes::run(&args),

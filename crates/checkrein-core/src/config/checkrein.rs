@@ -9,6 +9,7 @@ use serde::de::IgnoredAny;
 
 use super::model::ModelShape;
 use super::retention::Retention;
+use super::search::SearchShape;
 use super::tenant::{WorkerEntry, worker_layer};
 use crate::classify::{ClassifyConfig, check_word};
 use crate::document::{
@@ -53,6 +54,8 @@ pub struct CheckreinShape {
     pub secrets: Vec<String>,
     /// How much of what steps write is kept.
     pub output: OutputShape,
+    /// How workspaces of jobs are searched.
+    pub search: SearchShape,
 }
 
 /// How much of what steps write is kept.

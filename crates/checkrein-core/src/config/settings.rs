@@ -5,6 +5,7 @@ use super::env;
 use super::expert::Expert;
 use super::model::ModelShape;
 use super::retention::{Keep, Kept};
+use super::search::EmbeddingsShape;
 use super::tenant::{Reviewer, Tenant};
 use super::workflow::Workflow;
 use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
@@ -193,6 +194,17 @@ impl Settings {
         self.files().find_map(|file| file.shape.output.quota_bytes).unwrap_or(1 << 30)
     }
 
+    /// Who makes vectors of texts, as the user says. A project's file is not asked: what a job holds must not go to
+    /// an address that came with a repository.
+    pub fn embeddings(&self) -> Option<&EmbeddingsShape> {
+        self.user.as_ref().and_then(|file| file.shape.search.embeddings.as_ref())
+    }
+
+    /// Whether a project's file says so in vain.
+    pub fn embeddings_ignored(&self) -> bool {
+        self.project.as_ref().is_some_and(|file| file.shape.search.embeddings.is_some())
+    }
+
     /// The files that say something, the strongest first.
     fn files(&self) -> impl Iterator<Item = &CheckreinFile> {
         [&self.project, &self.user].into_iter().flatten()
@@ -241,7 +253,8 @@ impl Settings {
         own.chain(self.tenant.iter().map(|(tenant, _)| &*tenant.document))
     }
 
-    fn variable(&self, name: &str) -> Option<String> {
+    /// What a variable of the environment says.
+    pub fn variable(&self, name: &str) -> Option<String> {
         self.environment.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone())
     }
 }

@@ -28,6 +28,7 @@ pub use serve::BranchesWanted;
 pub use thread::{Thread, threads};
 
 pub(crate) use land::{land, show};
-pub(crate) use place::{clear_up, forget, hand_on};
+pub(crate) use place::{JobPlace, clear_up, forget, hand_on};
 pub(crate) use prepare::keep_work;
-pub(crate) use work::perform;
+pub(crate) use repository::JobRepository;
+pub(crate) use work::{blocking, perform};

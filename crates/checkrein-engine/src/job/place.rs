@@ -46,6 +46,11 @@ impl JobPlace {
         self.directory.join("documents")
     }
 
+    /// What can be found in the workspace.
+    pub fn index(&self) -> PathBuf {
+        self.directory.join("index.db")
+    }
+
     fn addresses(&self) -> PathBuf {
         self.directory.join("datasources.json")
     }

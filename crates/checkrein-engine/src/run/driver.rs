@@ -138,6 +138,7 @@ impl Engine {
                 let held = run.state.hold.as_ref().filter(|_| run.state.status == RunStatus::Held);
                 let checkpoint = held.map(|hold| run.id.checkpoint(hold));
                 *view = RunView { row, run, history, checkpoint };
+                self.forget_index_of(&view.run);
                 Ok(applied.effects)
             }
             Err(error) => {
@@ -422,6 +423,10 @@ impl Driver<'_> {
                     Some(answer) => Some(answer),
                     None => {
                         job::show(self.engine, &self.view.run).await;
+                        // Whoever is told that it waits can search it.
+                        if let Err(error) = self.engine.index_held(&self.view).await {
+                            watch.warn(format!("the workspace could not be indexed: {error}"));
+                        }
                         let checkpoint = self.view.checkpoint.clone().unwrap_or_default();
                         return Ok(Rest::Held { checkpoint });
                     }

@@ -60,6 +60,7 @@ pub fn all() -> Vec<Route> {
         run::log::route(),
         run::output::route(),
         run::events::route(),
+        run::search::route(),
         job::create::route(),
         job::list::route(),
         job::show::route(),

@@ -10,6 +10,7 @@ pub mod policy;
 pub mod review;
 pub mod run;
 pub mod session;
+pub mod search;
 pub mod token;
 pub mod webhook;
 

@@ -13,6 +13,7 @@ mod protected;
 mod repository;
 mod result;
 mod rework;
+mod search;
 mod secret;
 mod shown;
 mod timeout;

@@ -19,6 +19,7 @@ mod show_report;
 mod show_run;
 mod todo_complete;
 mod todo_list;
+mod vector_search;
 
 use checkrein_engine::EngineError;
 use schemars::JsonSchema;
@@ -47,6 +48,7 @@ pub fn all() -> Vec<Tool> {
         list_runs::tool(),
         show_run::tool(),
         show_report::tool(),
+        vector_search::tool(),
         explain_policy::tool(),
         decide_policy::tool(),
     ]

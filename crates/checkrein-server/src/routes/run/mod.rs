@@ -10,6 +10,7 @@ pub mod output;
 pub mod report;
 pub mod rerun;
 pub mod resume;
+pub mod search;
 pub mod show;
 
 use checkrein_engine::RunView;
