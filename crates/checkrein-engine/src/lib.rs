@@ -58,8 +58,8 @@ pub use run::{
     AttemptOutput, Driver, History, OutputFiles, Rest, RunView, SweptRuns, Watch, edit, git_branch,
     output_name,
 };
-pub use session::{NewSession, SessionOf};
 pub use search::{SearchAnswer, SearchBy, SearchHit, SearchRequest};
+pub use session::{NewSession, SessionOf};
 pub use store::{Sweep, SweptAll, restore_store};
 pub use token::{NewToken, PREFIX as TOKEN_PREFIX, Token};
 pub use webhook::{NewWebhook, WebhookView, WebhookWithSecret, public_url};

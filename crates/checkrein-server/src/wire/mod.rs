@@ -9,8 +9,8 @@ pub mod page;
 pub mod policy;
 pub mod review;
 pub mod run;
-pub mod session;
 pub mod search;
+pub mod session;
 pub mod token;
 pub mod webhook;
 
