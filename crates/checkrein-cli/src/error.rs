@@ -45,6 +45,8 @@ pub struct CliError {
     body: Body,
     /// It may be otherwise in a moment.
     unreachable: bool,
+    /// It is being done.
+    under_way: bool,
 }
 
 #[derive(Debug)]
@@ -61,7 +63,7 @@ impl CliError {
 
     pub fn with(exit: Exit, message: impl Into<String>) -> CliError {
         let body = Body::Message { message: message.into(), hint: None };
-        CliError { exit, body, unreachable: false }
+        CliError { exit, body, unreachable: false, under_way: false }
     }
 
     /// A server that does not answer.
@@ -71,6 +73,15 @@ impl CliError {
 
     pub const fn is_unreachable(&self) -> bool {
         self.unreachable
+    }
+
+    /// A request that is being done already.
+    pub fn under_way(self) -> CliError {
+        CliError { under_way: true, ..self }
+    }
+
+    pub const fn is_under_way(&self) -> bool {
+        self.under_way
     }
 
     pub fn failed(message: impl Into<String>) -> CliError {
@@ -189,6 +200,7 @@ impl From<EngineError> for CliError {
             | EngineError::Store(StoreError::NotAStore { .. } | StoreError::BadBackup { .. })
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Exit::Usage,
             EngineError::Forbidden { .. }
+            | EngineError::OtherWorker { .. }
             | EngineError::RunFiles { .. }
             | EngineError::Definition(_)
             | EngineError::Process(_)
@@ -257,7 +269,7 @@ impl From<EngineError> for CliError {
             EngineError::Settings(problems) => Body::Problems(problems),
             other => Body::Message { message: other.to_string(), hint: hint.map(str::to_owned) },
         };
-        CliError { exit, body, unreachable: false }
+        CliError { exit, body, unreachable: false, under_way: false }
     }
 }
 
@@ -279,7 +291,7 @@ impl From<StoreError> for CliError {
 
 impl From<Problems> for CliError {
     fn from(problems: Problems) -> CliError {
-        CliError { exit: Exit::Usage, body: Body::Problems(problems), unreachable: false }
+        CliError { exit: Exit::Usage, body: Body::Problems(problems), unreachable: false, under_way: false }
     }
 }
 

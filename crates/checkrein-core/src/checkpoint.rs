@@ -47,6 +47,9 @@ impl CheckpointId {
         let sound = !text.is_empty()
             && text.chars().count() <= 200
             && text.trim() == text
+            // In an address these mean another place.
+            && text != "."
+            && text != ".."
             && !text.chars().any(is_invisible);
         if sound { Ok(CheckpointId(text)) } else { Err(BadId(text.escape_debug().take(200).collect())) }
     }

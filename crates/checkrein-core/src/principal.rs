@@ -13,11 +13,14 @@ pub struct Principal {
     /// The id of the token that proved it; none where the machine's word was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
+    /// The one worker it speaks for; none is any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
 }
 
 impl Principal {
     pub fn new(name: impl Into<String>, kind: PrincipalKind, role: Role) -> Principal {
-        Principal { name: name.into(), kind, role, token: None }
+        Principal { name: name.into(), kind, role, token: None, worker: None }
     }
 }
 

@@ -124,6 +124,11 @@ impl Engine {
                 return Err(EngineError::Invisible(name));
             }
         }
+        // Another worker may have a policy that asks for less.
+        if let Some(worker) = by.worker.as_ref().filter(|worker| **worker != new.worker) {
+            let (own, other) = (worker.clone(), new.worker);
+            return Err(EngineError::OtherWorker { own, other });
+        }
         let id = match new.id {
             Some(id) => CheckpointId::new(id)?,
             None => CheckpointId::new(Uuid::now_v7().to_string())?,
@@ -269,10 +274,11 @@ impl Engine {
         by: &Principal,
         id: &str,
         reason: Option<String>,
+        expected: Option<Version>,
     ) -> Result<Checkpoint, EngineError> {
         require(by, Act::Withdraw)?;
         let tell = |next: &Checkpoint| Event::resolved_by(next, by);
-        self.resolve(id, None, tell, |checkpoint| {
+        self.resolve(id, expected, tell, |checkpoint| {
             checkpoint.withdraw(reason.clone(), by.name.clone(), self.now().max(checkpoint.created_at))
         })
         .await

@@ -111,6 +111,8 @@ pub enum EngineError {
     Refused(#[from] Refusal),
     #[error("{name} may not {}: that takes the role {}, not {role}", act.name(), least(*act))]
     Forbidden { name: String, role: Role, act: Act },
+    #[error("the token speaks for worker `{own}`, not for `{other}`")]
+    OtherWorker { own: String, other: String },
     #[error("the token in CHECKREIN_TOKEN is not valid: {0}")]
     BadToken(&'static str),
     #[error("`{0}` is empty")]

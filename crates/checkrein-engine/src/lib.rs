@@ -11,6 +11,7 @@ mod expert;
 mod held;
 mod inbox;
 mod job;
+mod named_worker;
 mod notification;
 mod policy;
 pub mod process;
@@ -38,7 +39,7 @@ use held::Held;
 use notification::Senders;
 use request::Requests;
 use search::Searching;
-use secret::Secrets;
+use secret::{JobSecrets, Secrets};
 
 pub use authority::{Act, MATRIX, allowed, least};
 pub use checkpoint::{CheckpointView, Judged, Naming, NewCheckpoint, VerdictRequest};
@@ -52,6 +53,7 @@ pub use job::{
     AttemptFiles, BranchesWanted, Found, JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial,
     Reviewed, Thread, Uncommitted, threads, uncommitted_experts,
 };
+pub use named_worker::WorkerView;
 pub use policy::Decided;
 pub use request::{Begun, Nonce, UnderWay};
 pub use run::{
@@ -73,6 +75,7 @@ pub struct Engine {
     held: Held,
     requests: Requests,
     secrets: Secrets,
+    job_secrets_known: JobSecrets,
     senders: Senders,
     public_url: Option<String>,
     searching: Searching,
@@ -89,6 +92,7 @@ impl Engine {
             held: Held::default(),
             requests: Requests::default(),
             secrets: Secrets::of(&settings),
+            job_secrets_known: JobSecrets::default(),
             senders: Senders::default(),
             public_url: None,
             searching: Searching::new(&settings),
@@ -99,6 +103,10 @@ impl Engine {
     /// Where people find this Checkrein in a browser: links in notifications begin with it.
     pub fn with_public_url(self, public_url: Option<String>) -> Engine {
         Engine { public_url, ..self }
+    }
+
+    pub fn public_url(&self) -> Option<&str> {
+        self.public_url.as_deref()
     }
 
     pub fn store(&self) -> &Store {

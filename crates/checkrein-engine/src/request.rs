@@ -66,7 +66,9 @@ impl Engine {
         key: &str,
         digest: Digest,
     ) -> Result<Begun<'_>, EngineError> {
-        let pair = (by.name.clone(), key.to_owned());
+        // Two tokens of one name are two programs, and know nothing of each other's keys.
+        let whose = by.token.as_ref().map_or_else(|| by.name.clone(), |token| format!("token {token}"));
+        let pair = (whose, key.to_owned());
         if !self.requests.lock().unwrap_or_else(PoisonError::into_inner).insert(pair.clone()) {
             return Ok(Begun::Already);
         }

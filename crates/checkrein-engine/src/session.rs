@@ -56,6 +56,7 @@ impl Engine {
                     kind: by.kind,
                     role: by.role,
                     expires_at: Some(expires_at),
+                    worker: by.worker.clone(),
                 };
                 self.create_token(by, new).await?.row.id
             }

@@ -17,6 +17,8 @@ pub struct NewToken {
     pub kind: PrincipalKind,
     pub role: Role,
     pub expires_at: Option<Timestamp>,
+    /// The one worker its bearer speaks for; none is any.
+    pub worker: Option<String>,
 }
 
 /// A token that was just made. The secret is shown once and never again.
@@ -39,6 +41,14 @@ impl Engine {
         if new.name.chars().any(is_invisible) {
             return Err(EngineError::Invisible("name"));
         }
+        if let Some(worker) = &new.worker {
+            if worker.trim().is_empty() {
+                return Err(EngineError::Empty("worker"));
+            }
+            if worker.chars().any(is_invisible) {
+                return Err(EngineError::Invisible("worker"));
+            }
+        }
         // A verdict under this name says that nobody looked (C11).
         if new.name == Reviewer::AutoApprove.name() {
             return Err(EngineError::ReservedName(new.name));
@@ -47,7 +57,7 @@ impl Engine {
         let secret = format!("{PREFIX}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let row = TokenRow {
             id: Uuid::new_v4().simple().to_string().chars().take(12).collect(),
-            principal: Principal::new(new.name, new.kind, new.role),
+            principal: Principal { worker: new.worker, ..Principal::new(new.name, new.kind, new.role) },
             created_at: self.now(),
             expires_at: new.expires_at,
             revoked_at: None,

@@ -31,6 +31,7 @@ struct Shared {
     transport: Transport,
     experts: Experts,
     traces: Option<Traces>,
+    ending: watch::Receiver<bool>,
     closing: watch::Receiver<bool>,
     workers: Option<Workers>,
     tail: Tail,
@@ -78,6 +79,9 @@ pub struct Limits {
     pub git_bytes_max: u64,
     pub git_time_max: Duration,
     pub git_at_once: usize,
+    /// How long the server goes on answering after it said that it is ending, so that whoever sends
+    /// requests here can send them elsewhere.
+    pub drain: Duration,
     /// How long requests that are under way may take when the server ends.
     pub closing_max: Duration,
 }
@@ -99,6 +103,7 @@ impl Default for Limits {
             git_bytes_max: 1 << 30,
             git_time_max: Duration::from_secs(15 * 60),
             git_at_once: 16,
+            drain: Duration::ZERO,
             closing_max: Duration::from_secs(10),
         }
     }
@@ -109,7 +114,7 @@ impl App {
         engine: Arc<Engine>,
         workers: Option<Workers>,
         set_up: SetUp,
-        closing: watch::Receiver<bool>,
+        (ending, closing): (watch::Receiver<bool>, watch::Receiver<bool>),
     ) -> App {
         let SetUp { limits, names, transport, experts, traces } = set_up;
         App(Arc::new(Shared {
@@ -118,6 +123,7 @@ impl App {
             transport,
             experts,
             traces,
+            ending,
             closing,
             workers,
             tail: Tail::default(),
@@ -230,6 +236,11 @@ impl App {
     /// A text without what is secret here.
     pub fn redacted<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
         self.engine().redacted(text)
+    }
+
+    /// Whether the server is about to end; it may still answer for a while.
+    pub fn is_ending(&self) -> bool {
+        *self.0.ending.borrow()
     }
 
     pub fn is_closing(&self) -> bool {

@@ -141,7 +141,8 @@ pub enum Expected {
 pub trait Body: Sized + Send {
     const EXPECTED: Expected;
     fn schema(generator: &mut SchemaGenerator) -> Option<Value>;
-    fn read(body: &[u8]) -> Result<Self, Problem>;
+    /// `shape` is its schema, without references.
+    fn read(body: &[u8], shape: Option<&Value>) -> Result<Self, Problem>;
 }
 
 impl Body for Nothing {
@@ -151,7 +152,7 @@ impl Body for Nothing {
         None
     }
 
-    fn read(body: &[u8]) -> Result<Nothing, Problem> {
+    fn read(body: &[u8], _: Option<&Value>) -> Result<Nothing, Problem> {
         let empty = body.trim_ascii();
         if empty.is_empty() || empty == b"{}" {
             return Ok(Nothing);
@@ -167,8 +168,8 @@ impl<T: DeserializeOwned + JsonSchema + Send> Body for Json<T> {
         Some(generator.subschema_for::<T>().to_value())
     }
 
-    fn read(body: &[u8]) -> Result<Json<T>, Problem> {
-        read_body(body).map(Json)
+    fn read(body: &[u8], shape: Option<&Value>) -> Result<Json<T>, Problem> {
+        read_body(body, shape).map(Json)
     }
 }
 
@@ -179,16 +180,23 @@ impl<T: DeserializeOwned + JsonSchema + Default + Send> Body for MaybeJson<T> {
         Some(generator.subschema_for::<T>().to_value())
     }
 
-    fn read(body: &[u8]) -> Result<MaybeJson<T>, Problem> {
+    fn read(body: &[u8], shape: Option<&Value>) -> Result<MaybeJson<T>, Problem> {
         if body.trim_ascii().is_empty() {
             return Ok(MaybeJson(T::default()));
         }
-        read_body(body).map(MaybeJson)
+        read_body(body, shape).map(MaybeJson)
     }
 }
 
 /// Quickly where all is well; with the place of every mistake where it is not.
-fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+fn read_body<T: DeserializeOwned>(body: &[u8], shape: Option<&Value>) -> Result<T, Problem> {
+    if let Some(shape) = shape.filter(|_| may_misfit(body))
+        && let Ok(value) = serde_json::from_slice(body)
+        && let Some((path, found)) = misfit(shape, &value, String::new())
+    {
+        let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
+        return Err(Problem::new(Kind::Invalid, format!("{place}{found} is not taken here")));
+    }
     // Serde would take a list for an object, field by field.
     let is_object = body.trim_ascii_start().starts_with(b"{");
     if is_object && let Ok(read) = serde_json::from_slice(body) {
@@ -207,6 +215,44 @@ fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         // A document takes `3.0` for a whole number, as JSON does.
         Ok((read, _)) => Ok(read),
         Err(problems) => Err(Problem::of_text(Kind::Invalid, &problems)),
+    }
+}
+
+/// Whether there is anything in a body that could be taken for something else.
+fn may_misfit(body: &[u8]) -> bool {
+    body.contains(&b'[') || body.windows(4).any(|window| window == b"null")
+}
+
+/// Where a list or null stands in a place that takes neither: serde takes a list for an object, field by
+/// field, and a file takes null for nothing said. The rest is found by whoever reads it.
+fn misfit(shape: &Value, value: &Value, path: String) -> Option<(String, &'static str)> {
+    for several in ["anyOf", "oneOf"] {
+        if let Some(shapes) = shape.get(several).and_then(Value::as_array) {
+            let misfits: Vec<_> = shapes.iter().map(|shape| misfit(shape, value, path.clone())).collect();
+            // Where it fits none, the first tells more than nothing.
+            return if misfits.iter().any(Option::is_none) { None } else { misfits.into_iter().next()? };
+        }
+    }
+    let takes = |kind: &str| match shape.get("type") {
+        Some(Value::String(one)) => one == kind,
+        Some(Value::Array(several)) => several.iter().any(|one| one == kind),
+        _ => true,
+    };
+    match value {
+        Value::Null if !takes("null") => Some((path, "null")),
+        Value::Array(_) if !takes("array") => Some((path, "a list")),
+        Value::Array(items) => {
+            let shape = shape.get("items")?;
+            let mut items = items.iter().enumerate();
+            items.find_map(|(index, item)| misfit(shape, item, format!("{path}[{index}]")))
+        }
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let own = shape.get("properties").and_then(|properties| properties.get(name));
+            let shape = own.or_else(|| shape.get("additionalProperties"))?;
+            let dot = if path.is_empty() { "" } else { "." };
+            misfit(shape, value, format!("{path}{dot}{name}"))
+        }),
+        _ => None,
     }
 }
 
@@ -243,7 +289,7 @@ mod tests {
 
     #[test]
     fn mistakes_in_a_body_are_named() {
-        let read = |body: &str| <Json<Wanted>>::read(body.as_bytes()).map(|Json(wanted)| wanted.limit);
+        let read = |body: &str| <Json<Wanted>>::read(body.as_bytes(), None).map(|Json(wanted)| wanted.limit);
         assert_eq!(read(r#"{"limit": 3}"#).unwrap(), Some(3));
         assert_eq!(read(r#"{"limit": 3.0}"#).unwrap(), Some(3));
         for (body, kind, expected) in [
@@ -258,6 +304,42 @@ mod tests {
             let problem = read(body).unwrap_err();
             assert_eq!(problem.kind, kind, "{body}");
             assert!(problem.detail.contains(expected), "{body}: {}", problem.detail);
+        }
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only read")]
+    struct Nested {
+        #[serde(default)]
+        texts: Vec<String>,
+        inner: Option<Wanted>,
+        #[serde(default)]
+        any: Value,
+        #[serde(default)]
+        several: Vec<Wanted>,
+    }
+
+    #[test]
+    fn a_list_is_no_object_and_null_is_not_nothing() {
+        let shape = <Json<Nested>>::schema(&mut crate::route::inline()).unwrap();
+        let read = |body: &str| <Json<Nested>>::read(body.as_bytes(), Some(&shape)).map(drop);
+        for fine in [
+            r#"{"texts": ["a"], "inner": null, "any": [null, {"x": []}]}"#,
+            r#"{"inner": {"limit": null}, "any": null, "several": [{"limit": 1}]}"#,
+        ] {
+            read(fine).unwrap();
+        }
+        for (body, expected) in [
+            (r#"{"inner": [3, "x"]}"#, "inner: a list"),
+            (r#"{"texts": null}"#, "texts: null"),
+            (r#"{"texts": [null]}"#, "texts[0]: null"),
+            (r#"{"several": [{"limit": 1}, [1, "x"]]}"#, "several[1]: a list"),
+            (r#"{"inner": {"worker": []}}"#, "inner.worker: a list"),
+        ] {
+            let problem = read(body).unwrap_err();
+            assert!(problem.detail.starts_with(expected), "{body}: {}", problem.detail);
+            assert_eq!(problem.kind, Kind::Invalid);
         }
     }
 }

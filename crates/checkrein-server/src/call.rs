@@ -208,15 +208,21 @@ async fn answered(app: &App, route: &Route, request: Request) -> Result<Sent, Pr
 
 /// An answer without what is secret here. Streams mask each piece themselves.
 fn masked(app: &App, mut sent: Sent) -> Sent {
-    if let Content::Whole { bytes, .. } = &mut sent.content
-        && let Cow::Owned(clean) = app.redacted(bytes)
-    {
-        *bytes = clean;
-    }
-    if let (Content::Whole { bytes, .. }, Some(job)) = (&mut sent.content, &sent.about)
-        && let Cow::Owned(clean) = app.engine().redacted_of_job(job, bytes)
-    {
-        *bytes = clean;
+    let about = sent.about.clone();
+    if let Content::Whole { bytes, media_type } = &mut sent.content {
+        let json = media_type.starts_with("application/json") || media_type.contains("+json");
+        let clean = if json {
+            app.engine().redacted_json(bytes, about.as_ref())
+        } else {
+            let clean = app.redacted(bytes);
+            match about.as_ref().map(|job| app.engine().redacted_of_job(job, &clean)) {
+                Some(Cow::Owned(cleaner)) => Cow::Owned(cleaner),
+                _ => clean,
+            }
+        };
+        if let Cow::Owned(clean) = clean {
+            *bytes = clean;
+        }
     }
     sent
 }

@@ -27,11 +27,16 @@ pub async fn accept(listener: TcpListener, router: Router, app: &App, stop: &mut
     let room = Arc::new(Semaphore::new(limits.connections_max));
     let graceful = GracefulShutdown::new();
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { break };
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let next = async {
+            // Whoever comes when there is no room waits before they are taken.
+            let place = Arc::clone(&room).acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            next = next => next,
             _ = stop.wait_for(|stop| *stop) => break,
         };
+        let Ok(place) = place else { break };
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(_) => {

@@ -249,7 +249,7 @@ impl From<EngineError> for Problem {
             )
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Kind::Invalid,
             EngineError::Transfer(TransferError::Conflict { .. }) => Kind::OtherContent,
-            EngineError::Forbidden { .. } => Kind::Forbidden,
+            EngineError::Forbidden { .. } | EngineError::OtherWorker { .. } => Kind::Forbidden,
             EngineError::BadToken(_) | EngineError::BadSession(_) | EngineError::UnknownSession => {
                 Kind::Unauthenticated
             }

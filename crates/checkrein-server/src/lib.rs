@@ -98,8 +98,16 @@ impl Server {
             experts: config.experts,
             traces: config.traces,
         };
-        let app = App::new(engine, workers, set_up, stop.clone());
-        Ok(Server { listener, app, stop })
+        let (close, closing) = watch::channel(false);
+        let (mut ending, drain) = (stop.clone(), config.limits.drain);
+        tokio::spawn(async move {
+            if ending.wait_for(|stop| *stop).await.is_ok() {
+                tokio::time::sleep(drain).await;
+                let _ = close.send(true);
+            }
+        });
+        let app = App::new(engine, workers, set_up, (stop, closing.clone()));
+        Ok(Server { listener, app, stop: closing })
     }
 
     /// The address it really has.

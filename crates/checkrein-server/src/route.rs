@@ -186,8 +186,10 @@ impl Route {
         W: Future<Output = Result<A, Problem>> + Send + 'static,
     {
         let known = Q::parameters(&mut inline());
+        let shape = B::schema(&mut inline());
         let answer = move |call: Call, query: String, body: Bytes| -> Answering {
-            let asked = Q::read(&query, &known).and_then(|query| Ok((query, B::read(&body)?)));
+            let asked =
+                Q::read(&query, &known).and_then(|query| Ok((query, B::read(&body, shape.as_ref())?)));
             match asked {
                 Ok((query, body)) => {
                     let working = handler(call, query, body);

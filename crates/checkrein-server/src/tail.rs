@@ -187,7 +187,7 @@ impl Listener {
 
     fn written(&self, event: &StoredEvent) -> String {
         let data = serde_json::to_string(&Event::from(event)).unwrap_or_default();
-        let data = self.app.redacted(data.as_bytes());
+        let data = self.app.engine().redacted_json(data.as_bytes(), None);
         format!("id: {}\ndata: {}\n\n", event.position.0, String::from_utf8_lossy(&data))
     }
 }

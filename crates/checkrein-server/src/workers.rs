@@ -42,6 +42,8 @@ struct UnderWay {
 
 /// Who asks and decides a thousand times a second is not looked after a thousand times.
 const LOOK_MIN: Duration = Duration::from_millis(20);
+/// How often a run that was resumed looks for room.
+const ROOM_EVERY: Duration = Duration::from_millis(50);
 /// How long a look around that failed is waited for.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
@@ -112,7 +114,7 @@ impl Workers {
         self.under_way.ended.notify_one();
     }
 
-    /// Resumes a run and goes on with it; answers as soon as it is resumed.
+    /// Resumes a run and goes on with it, when there is room; answers as soon as it is resumed.
     pub async fn resume(
         &self,
         by: Principal,
@@ -131,15 +133,35 @@ impl Workers {
             // Whoever asked may be gone; the run goes on.
             let _ = tell.send(Ok(driver.view().clone()));
             let id = driver.id().clone();
+            if !own.take_room(&id).await {
+                return;
+            }
             watch.goes_on(&id);
             match driver.go(&own.stop, &mut *watch).await {
                 Ok(rest) => watch.rests(&driver.view().run, &rest),
                 Err(error) => watch.failed(&id, &error),
             }
+            drop(driver);
+            own.end(&id);
         };
         let unheard = || EngineError::Store(checkrein_store::StoreError::Closed);
         self.spawn(resuming).map_err(|_| unheard())?;
         told.await.unwrap_or_else(|_| Err(unheard()))
+    }
+
+    /// Waits until one more may go on, and counts it; not when the server ends before that.
+    async fn take_room(&self, id: &RunId) -> bool {
+        while !*self.stop.borrow() {
+            {
+                let mut runs = self.under_way.runs.lock().unwrap_or_else(PoisonError::into_inner);
+                if runs.len() < self.work.runs {
+                    runs.insert(id.clone());
+                    return true;
+                }
+            }
+            tokio::time::sleep(ROOM_EVERY).await;
+        }
+        false
     }
 
     /// Waits until every worker has ended.

@@ -18,11 +18,12 @@ pub struct TokenRow {
 }
 
 pub(crate) const COLUMNS: &str =
-    "tokens.id, name, kind, role, tokens.created_ms, tokens.expires_ms, revoked_ms";
+    "tokens.id, name, kind, role, tokens.created_ms, tokens.expires_ms, revoked_ms, worker";
 
 pub(crate) fn put(connection: &Connection, token: &TokenRow, secret: &Digest) -> Result<(), StoreError> {
     connection.execute(
-        "INSERT INTO tokens (id, secret, name, kind, role, created_ms, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO tokens (id, secret, name, kind, role, created_ms, expires_ms, worker)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         params![
             token.id,
             secret.as_bytes(),
@@ -31,6 +32,7 @@ pub(crate) fn put(connection: &Connection, token: &TokenRow, secret: &Digest) ->
             token.principal.role.name(),
             token.created_at.as_millisecond(),
             token.expires_at.map(Timestamp::as_millisecond),
+            token.principal.worker,
         ],
     )?;
     Ok(())
@@ -78,11 +80,14 @@ pub(crate) fn read(row: &Row<'_>) -> Result<TokenRow, StoreError> {
     let (kind, role): (String, String) = (row.get(2)?, row.get(3)?);
     Ok(TokenRow {
         id: id.clone(),
-        principal: Principal::new(
-            row.get::<_, String>(1)?,
-            PrincipalKind::parse(&kind).ok_or_else(|| damaged("kind"))?,
-            Role::parse(&role).ok_or_else(|| damaged("role"))?,
-        ),
+        principal: Principal {
+            worker: row.get(7)?,
+            ..Principal::new(
+                row.get::<_, String>(1)?,
+                PrincipalKind::parse(&kind).ok_or_else(|| damaged("kind"))?,
+                Role::parse(&role).ok_or_else(|| damaged("role"))?,
+            )
+        },
         created_at: time(row.get(4)?)?,
         expires_at: row.get::<_, Option<i64>>(5)?.map(time).transpose()?,
         revoked_at: row.get::<_, Option<i64>>(6)?.map(time).transpose()?,

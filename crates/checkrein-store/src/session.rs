@@ -119,18 +119,18 @@ pub(crate) fn end(connection: &Connection, id: &str, at: Timestamp) -> Result<bo
 
 fn read(row: &Row<'_>) -> Result<SignedIn, StoreError> {
     let token = principal::read(row)?;
-    let id: String = row.get(8)?;
+    let id: String = row.get(9)?;
     let damaged = |what: &str| StoreError::Damaged { reason: format!("session `{id}` has a bad {what}") };
     let time = |ms: i64| Timestamp::from_millisecond(ms).map_err(|_| damaged("time"));
     let session = SessionRow {
-        number: row.get(7)?,
+        number: row.get(8)?,
         id: id.clone(),
-        token: row.get(9)?,
-        owns_token: row.get(10)?,
-        for_changes: Digest::from_bytes(&row.get::<_, Vec<u8>>(11)?).ok_or_else(|| damaged("secret"))?,
-        created_at: time(row.get(12)?)?,
-        expires_at: time(row.get(13)?)?,
-        ended_at: row.get::<_, Option<i64>>(14)?.map(time).transpose()?,
+        token: row.get(10)?,
+        owns_token: row.get(11)?,
+        for_changes: Digest::from_bytes(&row.get::<_, Vec<u8>>(12)?).ok_or_else(|| damaged("secret"))?,
+        created_at: time(row.get(13)?)?,
+        expires_at: time(row.get(14)?)?,
+        ended_at: row.get::<_, Option<i64>>(15)?.map(time).transpose()?,
     };
     Ok(SignedIn { session, token })
 }

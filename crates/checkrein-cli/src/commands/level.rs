@@ -24,7 +24,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let (id, policy, waits) = match args.store.desk()? {
         Desk::Here(session) => {
             let who = session.principal()?;
-            let view = session.wait(session.engine.change_level(&who, &args.run, &args.autonomy))?;
+            let view = session.wait(session.engine.change_level(&who, &args.run, &args.autonomy, None))?;
             (view.run.id.to_string(), view.run.policy().clone(), view.checkpoint.is_some())
         }
         Desk::There(remote) => {

@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::driving::{Driving, TakeUp};
 use crate::error::{CliError, note};
 use crate::output::{Output, one_line};
-use crate::session::{Desk, DeskPlace};
+use crate::session::{Desk, DeskPlace, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -17,6 +17,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
+    outside_attempt("a run cannot be done again")?;
     let again = |id: &str| note(format_args!("run {id}: again what {} was", one_line(&args.run)));
     match args.store.desk()? {
         Desk::Here(session) => {

@@ -55,10 +55,9 @@ struct Mark {
 fn reply(text: &str) -> Result<NewComment, String> {
     match text.split_once('=') {
         Some((id, text)) if !id.trim().is_empty() && !text.trim().is_empty() => Ok(NewComment {
-            file: None,
-            line: None,
             text: text.to_owned(),
             reply_to: Some(id.trim().to_owned()),
+            ..NewComment::default()
         }),
         _ => Err("expected ID=TEXT, such as c1=done".to_owned()),
     }
@@ -185,11 +184,11 @@ impl Args {
         session.wait(session.engine.check_comments(&reviewed.view, &self.comments))?;
         let mut out = String::new();
         for new in self.comments.iter().chain(&self.replies) {
-            let comment = session.wait(session.engine.comment(&who, id, new.clone()))?;
+            let comment = session.wait(session.engine.comment(&who, id, new.clone(), None))?;
             out.push_str(&format!("{}\n", comment.id));
         }
         for Mark { file, mark } in &self.marks {
-            session.wait(session.engine.mark_file(&who, id, file, *mark))?;
+            session.wait(session.engine.mark_file(&who, id, file, *mark, None))?;
             out.push_str(&format!("{} {}\n", mark.map_or("none", FileMark::name), one_line(file)));
         }
         note(format_args!("`checkrein request-changes {id} -m WHAT` hands the comments to the agent"));

@@ -1,10 +1,12 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use checkrein_core::config::env;
 use checkrein_server::{Config, Limits, Server, Traced, Traces, Transport, Watcher, Work};
 
 use super::worker::Told;
+use crate::commands::checkpoint::duration;
 use crate::driving::interrupts;
 use crate::error::{CliError, note, warn};
 use crate::output::Output;
@@ -28,6 +30,9 @@ pub struct Args {
     /// How many requests a second one principal may send; 0 is no limit
     #[arg(long, value_name = "NUMBER", default_value_t = 2000)]
     rate: u32,
+    /// How long to go on answering after the signal to end, while /readyz says that it is ending
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    drain: Duration,
     /// Only answer requests; `checkrein worker` goes on with runs elsewhere
     #[arg(long)]
     no_worker: bool,
@@ -84,7 +89,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             names: args.hosts.clone(),
             transport: if args.behind_tls { Transport::Tls } else { Transport::Plain },
             experts: Arc::new(settings::expert_files),
-            limits: Limits { requests_max: args.rate, ..Limits::default() },
+            limits: Limits { requests_max: args.rate, drain: args.drain, ..Limits::default() },
             work: Some(work).filter(|_| !args.no_worker),
             traces: traces.clone(),
             ..Config::new(args.listen)
@@ -101,9 +106,11 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         }
         if !engine.has_administrator().await? {
             let secret = server.sign_in_link(&local_name());
+            let base = args.public_url.get().unwrap_or_else(|| format!("http://{address}"));
+            let base = base.trim_end_matches('/');
             note(format_args!(
                 "nobody is an administrator yet; this link signs a browser in once, within the hour:\n  \
-                 http://{address}/#sign-in={secret}\n  \
+                 {base}/#sign-in={secret}\n  \
                  `checkrein token create --role admin` makes a token for programs"
             ));
         }

@@ -32,7 +32,7 @@ fn judged(text: &str) -> Result<Judged, String> {
 
 /// `plan.md:12=too long`, `plan.md=too long`, or a text about the whole.
 pub fn comment(text: &str) -> Result<NewComment, String> {
-    let whole = |text: &str| NewComment { file: None, line: None, text: text.to_owned(), reply_to: None };
+    let whole = |text: &str| NewComment { text: text.to_owned(), ..NewComment::default() };
     let comment = match text.split_once('=') {
         None => whole(text),
         Some((place, text)) => {

@@ -4,7 +4,7 @@ mod checkpoint;
 mod events;
 mod run;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use checkrein_core::config::env;
 use checkrein_server::error::{KINDS, ProblemJson};
@@ -27,6 +27,9 @@ pub struct Remote {
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A request that is waited for on purpose says how long itself.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a request that is being done is waited for, and how often it is asked for.
+const UNDER_WAY_MAX: Duration = Duration::from_secs(60);
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// What a page has at most.
 const PAGE: usize = 1000;
 
@@ -85,14 +88,29 @@ impl Remote {
         let key = uuid::Uuid::new_v4().to_string();
         let request = self.request(Method::POST, path, &[]).json(body).timeout(ANSWER_TIMEOUT);
         let request = request.header(HeaderName::from_static("idempotency-key"), key);
-        match request.try_clone() {
-            Some(again) => match self.answer(request).await {
+        let begun = Instant::now();
+        let mut broke = false;
+        loop {
+            let Some(again) = request.try_clone() else { return self.answer(request).await };
+            match self.answer(again).await {
                 // The connection broke; what was done is not done again.
-                Err(error) if error.is_unreachable() => self.answer(again).await,
-                answered => answered,
-            },
-            None => self.answer(request).await,
+                Err(error) if error.is_unreachable() && !broke => broke = true,
+                // The server is still at what it was asked before that.
+                Err(error) if error.is_under_way() && begun.elapsed() < UNDER_WAY_MAX => {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+                answered => return answered,
+            }
         }
+    }
+
+    /// The same where the answer is a secret, which no server keeps to give it again.
+    pub fn post_unkeyed<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T, CliError> {
+        self.wait(self.answer(self.request(Method::POST, path, &[]).json(body).timeout(ANSWER_TIMEOUT)))
     }
 
     pub fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
@@ -170,6 +188,9 @@ impl Remote {
     }
 }
 
+/// The first request with the key is not answered yet.
+const KEY_IN_USE: &str = "idempotency-key-in-use";
+
 /// What a server refuses is to scripts what an engine refuses.
 fn refused(problem: ProblemJson) -> CliError {
     let slug = problem.kind.rsplit(':').next().unwrap_or_default();
@@ -184,6 +205,7 @@ fn refused(problem: ProblemJson) -> CliError {
         _ => None,
     });
     let error = CliError::with(exit, problem.detail);
+    let error = if slug == KEY_IN_USE { error.under_way() } else { error };
     match hint {
         Some(hint) => error.hint(hint),
         None => error,

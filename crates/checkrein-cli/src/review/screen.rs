@@ -75,7 +75,7 @@ pub async fn open(
             Ask::Nothing => continue,
             Ask::Leave => break,
             Ask::Reload => Ok(None),
-            Ask::Comment(comment) => match engine.comment(by, &id, comment).await {
+            Ask::Comment(comment) => match engine.comment(by, &id, comment, None).await {
                 Ok(comment) => {
                     app.sent();
                     Ok(Some(format!("comment {} is kept", comment.id)))
@@ -85,7 +85,7 @@ pub async fn open(
             Ask::Mark { file, mark } => {
                 let became = mark.map_or("not marked any more", FileMark::name).replace('_', " ");
                 let said = format!("{}: {became}", one_line(&file));
-                engine.mark_file(by, &id, &file, mark).await.map(|()| Some(said))
+                engine.mark_file(by, &id, &file, mark, None).await.map(|()| Some(said))
             }
             Ask::Verdict(request) => match engine.give_verdict(by, &id, &request).await {
                 Ok(checkpoint) => {

@@ -1,5 +1,10 @@
 //! The same commands on a server: what they print and how they end is what a store of one's own gives.
 
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
 use serde_json::Value;
 
 use crate::job;
@@ -197,20 +202,128 @@ fn a_job_is_given_reviewed_and_let_further() {
     there.same(&["report", &run]);
 }
 
+/// An address that stays while servers come and go: nobody else can take it meanwhile.
+struct Door {
+    address: String,
+    server: Arc<Mutex<String>>,
+    /// Whether somebody who waits has come through.
+    waits: Arc<AtomicBool>,
+}
+
+impl Door {
+    fn before(server: &str) -> Door {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let door = Door {
+            address: listener.local_addr().unwrap().to_string(),
+            server: Arc::new(Mutex::new(server.to_owned())),
+            waits: Arc::default(),
+        };
+        let (server, waits) = (Arc::clone(&door.server), Arc::clone(&door.waits));
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                // Where there is no server now, whoever came is sent away.
+                let Ok(server) = TcpStream::connect(server.lock().unwrap().as_str()) else { continue };
+                let waits = Arc::clone(&waits);
+                let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                let seen = move |piece: &[u8]| {
+                    if piece.windows(6).any(|window| window == b"/wait?") {
+                        waits.store(true, Ordering::SeqCst);
+                    }
+                };
+                std::thread::spawn(move || pass(from, to, seen));
+                // Answers go the other way.
+                std::thread::spawn(move || pass(server, client, |_| ()));
+            }
+        });
+        door
+    }
+}
+
+/// Passes on what comes, until one side is gone; then neither side is kept.
+fn pass(mut from: TcpStream, mut to: TcpStream, seen: impl Fn(&[u8])) {
+    let mut buffer = [0; 4096];
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        if to.write_all(&buffer[..read]).is_err() {
+            break;
+        }
+        seen(&buffer[..read]);
+    }
+    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+}
+
 #[test]
 fn who_waits_outlives_the_server() {
     let there = There::new(Place::new());
     expect(&there.ask(&["checkpoint", "create", "--worker", "w", "--deliverable", "x", "--id", "c1"]), 3);
-    let address = there.served.address().to_owned();
+    let door = Door::before(there.served.address());
     let There { place, served, admin, .. } = there;
-    let place = place.env("CHECKREIN_SERVER", &format!("http://{address}")).env("CHECKREIN_TOKEN", &admin);
+    let place =
+        place.env("CHECKREIN_SERVER", &format!("http://{}", door.address)).env("CHECKREIN_TOKEN", &admin);
     let mut waiter = crate::run::background(&place, &["checkpoint", "wait", "c1"]);
+    until(|| door.waits.load(Ordering::SeqCst).then_some(()));
     served.kill();
-    let served = Served::start_at(&place, &address);
+    let served = Served::start(&place, &[]);
+    *door.server.lock().unwrap() = served.address().to_owned();
     expect(&place.run(&["approve", "c1"]), 0);
     let ended = waiter.end();
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "approved c1\n"), "{}", ended.seen());
     drop(served);
+}
+
+#[test]
+fn webhooks_of_a_server() {
+    let there = There::new(Place::new());
+    let add =
+        ["webhook", "add", "http://127.0.0.1:9/x", "--allow-private", "--name", "ops", "--on", "run.failed"];
+    let added = there.ask(&[&add[..], &["--json"]].concat());
+    expect(&added, 0);
+    let webhook = added.json();
+    let (id, secret) = (webhook["id"].as_str().unwrap(), webhook["secret"].as_str().unwrap());
+    assert_eq!(webhook["types"], serde_json::json!(["run.failed"]));
+    // The address answers nobody; that is told, and ends like the same here.
+    expect(&there.ask(&["webhook", "test", id]), 1);
+    for arguments in [
+        &["webhook", "list"][..],
+        &["webhook", "list", "--json"],
+        &["webhook", "show", id],
+        &["webhook", "show", id, "--json"],
+        &["webhook", "show", "none"],
+        &["webhook", "deliveries", id],
+        &["webhook", "deliveries", id, "--status", "delivered", "--json"],
+    ] {
+        there.same(arguments);
+    }
+    let sent = there.ask(&["webhook", "deliveries", id, "--json"]).json();
+    expect(&there.ask(&["webhook", "retry", id, sent[0]["id"].as_str().unwrap()]), 0);
+    let rotated = there.ask(&["webhook", "rotate", id, "--overlap", "1h"]);
+    expect(&rotated, 0);
+    assert!(rotated.stdout.starts_with("whsec_") && rotated.stdout.trim() != secret, "{}", rotated.seen());
+    expect(&there.ask(&["webhook", "enable", id]), 0);
+    expect(&there.ask_as(&there.agent, &["webhook", "list"]), 1);
+    expect(&there.ask(&["webhook", "remove", id]), 0);
+    assert_eq!(there.same(&["webhook", "list"]).stdout, "There are no webhooks.\n");
+}
+
+#[test]
+fn a_token_of_one_worker() {
+    let there = There::new(Place::new());
+    for made in [
+        there.ask(&["token", "create", "--role", "agent", "--name", "one", "--worker", "writer"]),
+        there.place.run_as(
+            &there.admin,
+            &["token", "create", "--role", "agent", "--name", "two", "--worker", "writer"],
+        ),
+    ] {
+        expect(&made, 0);
+        let token = made.stdout.trim();
+        expect(
+            &there.ask_as(token, &["checkpoint", "create", "--worker", "writer", "--deliverable", "x"]),
+            3,
+        );
+        let other = there.ask_as(token, &["checkpoint", "create", "--worker", "other", "--deliverable", "x"]);
+        expect(&other, 1);
+        assert!(other.stderr.contains("speaks for worker `writer`"), "{}", other.seen());
+    }
 }
 
 #[test]

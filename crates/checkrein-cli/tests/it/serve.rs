@@ -25,11 +25,6 @@ impl Served {
         Served::listen(place, "127.0.0.1:0", arguments)
     }
 
-    /// At an address where one was before.
-    pub fn start_at(place: &Place, address: &str) -> Served {
-        Served::listen(place, address, &[])
-    }
-
     pub fn address(&self) -> &str {
         &self.address
     }

@@ -78,6 +78,9 @@ impl RunId {
         RunId(text.into())
     }
 
+    /// How long one is.
+    pub const LENGTH: usize = 21;
+
     /// Whether a text may be the id of a run, so that there is something to look up: a day, a time and a
     /// word.
     pub fn looks_like(text: &str) -> bool {

@@ -4,6 +4,7 @@ use checkrein_core::config::env;
 use checkrein_core::policy::{LayerRank, Resolution};
 use checkrein_core::principal::Principal;
 use checkrein_core::run::Command;
+use checkrein_store::Version;
 
 use crate::authority::{Act, require};
 use crate::run::RunView;
@@ -16,12 +17,14 @@ impl Engine {
         by: &Principal,
         id: &str,
         autonomy: &str,
+        expected: Option<Version>,
     ) -> Result<RunView, EngineError> {
         require(by, Act::ManageRuns)?;
         let id = self.named_run(id).await?;
         let layer = env::layer(LayerRank::Change, "--autonomy", autonomy.trim())?;
         let mut view = self.load_run(&id).await?;
         loop {
+            view.expect_version(expected)?;
             let policy = Resolution::of(view.run.policy().clone()).amend(&layer)?.policy;
             let command = Command::ChangePolicy { policy: Box::new(policy), by: by.name.clone() };
             match self.apply(&mut view, command).await {

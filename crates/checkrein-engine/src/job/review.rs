@@ -11,7 +11,7 @@ use checkrein_core::run::job::{
 };
 use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
 use checkrein_forge::{Branch, Change, Commit, Conflict, Diff, DiffLimits, Oid};
-use checkrein_store::StoredCheckpoint;
+use checkrein_store::{StoredCheckpoint, Version};
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use super::place::JobPlace;
 use super::repository::JobRepository;
 use super::work::{blocking, changes, told};
 use crate::authority::{Act, require};
-use crate::checkpoint::CheckpointView;
+use crate::checkpoint::{CheckpointView, expect_version};
 use crate::run::RunView;
 use crate::{Engine, EngineError};
 
@@ -38,6 +38,16 @@ pub struct Reviewed {
     pub findings: Vec<Found>,
     /// Whether it is the one its run waits at.
     pub open: bool,
+}
+
+impl RunView {
+    /// The comment that came with a request.
+    pub(crate) fn said(&self, key: &str) -> Option<&Comment> {
+        self.history.iter().find_map(|(_, _, event)| match event {
+            RunEvent::Commented(comment) if comment.key.as_deref() == Some(key) => Some(&**comment),
+            _ => None,
+        })
+    }
 }
 
 /// A finding and the phase it is of.
@@ -206,17 +216,22 @@ impl Engine {
         by: &Principal,
         id: &str,
         comment: NewComment,
+        expected: Option<Version>,
     ) -> Result<Comment, EngineError> {
         let act = if comment.reply_to.is_some() { Act::Reply } else { Act::Comment };
         require(by, act)?;
         if comment.text.trim().is_empty() {
             return Err(EngineError::Empty("comment"));
         }
-        let view = self.spoken_of(by, id).await?;
+        // Whoever said it and died before they were answered says it again.
+        if let Some(said) = self.said_before(by, id, comment.key.as_deref()).await? {
+            return Ok(said);
+        }
+        let view = self.spoken_of(by, id, expected).await?;
         self.check_comments(&view, std::slice::from_ref(&comment)).await?;
         let author = if by.role == Role::Agent { Author::Agent } else { Author::Person };
         let command = Command::Comment { comment, by: by.name.clone(), author };
-        let view = self.say(by, id, command).await?;
+        let view = self.say(by, id, command, expected).await?;
         let last = view.history.iter().rev().find_map(|(_, _, event)| match event {
             RunEvent::Commented(comment) => Some(Comment::clone(comment)),
             _ => None,
@@ -231,20 +246,26 @@ impl Engine {
         id: &str,
         file: &str,
         mark: Option<FileMark>,
+        expected: Option<Version>,
     ) -> Result<(), EngineError> {
         require(by, Act::GiveVerdict)?;
         if mark.is_some() {
             // A mark is about something a person can have looked at.
             let about = NewComment { file: Some(file.to_owned()), ..NewComment::default() };
-            self.check_comments(&self.spoken_of(by, id).await?, &[about]).await?;
+            self.check_comments(&self.spoken_of(by, id, expected).await?, &[about]).await?;
         }
         let command = Command::Mark { file: file.to_owned(), mark, by: by.name.clone() };
-        self.say(by, id, command).await.map(drop)
+        self.say(by, id, command, expected).await.map(drop)
     }
 
     /// The run that waits at a review; what is said later would be said about the next phase.
-    async fn spoken_of(&self, by: &Principal, id: &str) -> Result<RunView, EngineError> {
-        let checkpoint = self.review_checkpoint(id).await?.checkpoint;
+    async fn spoken_of(
+        &self,
+        by: &Principal,
+        id: &str,
+        expected: Option<Version>,
+    ) -> Result<RunView, EngineError> {
+        let StoredCheckpoint { checkpoint, version, .. } = self.review_checkpoint(id).await?;
         if !self.sees(by, checkpoint.id.as_str()).await? {
             return Err(EngineError::NoCheckpoint(id.to_owned()));
         }
@@ -257,12 +278,38 @@ impl Engine {
         if view.checkpoint.as_deref() != Some(checkpoint.id.as_str()) {
             return Err(EngineError::ReviewOver(checkpoint.id));
         }
+        expect_version(checkpoint.id.as_str(), expected, version)?;
         Ok(view)
     }
 
-    async fn say(&self, by: &Principal, id: &str, command: Command) -> Result<RunView, EngineError> {
+    /// The comment that a request left before.
+    async fn said_before(
+        &self,
+        by: &Principal,
+        id: &str,
+        key: Option<&str>,
+    ) -> Result<Option<Comment>, EngineError> {
+        let Some(key) = key else { return Ok(None) };
+        let Ok(StoredCheckpoint { checkpoint, .. }) = self.review_checkpoint(id).await else {
+            return Ok(None);
+        };
+        let Some(run) = checkpoint.run.clone() else { return Ok(None) };
+        if !self.sees(by, checkpoint.id.as_str()).await? {
+            return Ok(None);
+        }
+        let view = self.load_run(&RunId::new(run)).await?;
+        Ok(view.said(key).cloned())
+    }
+
+    async fn say(
+        &self,
+        by: &Principal,
+        id: &str,
+        command: Command,
+        expected: Option<Version>,
+    ) -> Result<RunView, EngineError> {
         loop {
-            let mut view = self.spoken_of(by, id).await?;
+            let mut view = self.spoken_of(by, id, expected).await?;
             match self.apply(&mut view, command.clone()).await {
                 Ok(_) => return Ok(view),
                 Err(EngineError::RunMoved) => {}

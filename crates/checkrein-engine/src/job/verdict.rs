@@ -43,6 +43,14 @@ impl Engine {
                 Resolved::Now(next) => *next,
                 // A second verdict is the first one again, but comments were not said yet.
                 Resolved::Already if request.comments.is_empty() => return Ok(checkpoint),
+                // Whoever died before they were answered sends it again.
+                Resolved::Already
+                    if request.comments.iter().all(|comment| {
+                        comment.key.as_deref().is_some_and(|key| view.said(key).is_some())
+                    }) =>
+                {
+                    return Ok(checkpoint);
+                }
                 Resolved::Already => return Err(EngineError::CommentsTooLate(id)),
             };
             if view.checkpoint.as_deref() != Some(id.as_str()) {

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use checkrein_core::checkpoint::CheckpointId;
-use checkrein_core::deliverable::{Content, Digest};
+use checkrein_core::deliverable::{Content, Digest, Encoding};
 use checkrein_core::event::Event;
 use checkrein_core::notification::{Envelope, NotificationType, tell};
+use checkrein_core::run::RunId;
 use checkrein_store::{NewDelivery, Position, StoredEvent, WebhookRow};
 use jiff::SignedDuration;
 
@@ -25,10 +26,14 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let webhooks = self.store.webhooks().await?;
         read.retain(|id, _| webhooks.iter().any(|webhook| webhook.id == *id));
+        // What is wrong with one keeps no other from being told; it is tried again.
+        let mut failed = None;
         for webhook in webhooks.into_iter().filter(|webhook| webhook.disabled.is_none()) {
-            self.tell_webhook(webhook, read).await?;
+            if let Err(error) = self.tell_webhook(webhook, read).await {
+                failed = Some(error);
+            }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 
     async fn tell_webhook(
@@ -85,7 +90,11 @@ impl Engine {
                 if let Ok(id) = CheckpointId::new(event.stream.clone()) {
                     checkpoint = self.store.checkpoint(&id).await?.map(|stored| stored.checkpoint);
                 }
-                content = self.store.content(digest).await?.map(|content| self.harmless_content(content));
+                content = self
+                    .store
+                    .content(digest)
+                    .await?
+                    .map(|content| self.harmless_content(&event.stream, content));
             }
         }
         let known = (checkpoint.as_ref(), content.as_ref(), workflow.as_deref());
@@ -107,14 +116,20 @@ impl Engine {
     pub(crate) fn new_delivery(&self, id: String, envelope: &Envelope) -> Result<NewDelivery, EngineError> {
         let body =
             serde_json::to_vec(envelope).map_err(|error| EngineError::Definition(error.to_string()))?;
-        let body = String::from_utf8_lossy(&self.redacted(&body)).into_owned();
+        let body = String::from_utf8_lossy(&self.redacted_json(&body, None)).into_owned();
         let (kind, subject) = (envelope.kind.name(), envelope.subject.clone());
         Ok(NewDelivery { id, kind, subject, body, at: self.now() })
     }
 
     /// Without secrets before it is cut: half of one would not be known again.
-    fn harmless_content(&self, content: Content) -> Content {
-        let bytes = self.redacted(&content.bytes).into_owned();
+    fn harmless_content(&self, stream: &str, content: Content) -> Content {
+        let run = RunId::new(stream.split('.').next().unwrap_or_default());
+        let bytes = match content.encoding {
+            Encoding::Json => self.redacted_json(&content.bytes, Some(&run)).into_owned(),
+            Encoding::Text | Encoding::Bytes => {
+                self.redacted_of_job(&run, &self.redacted(&content.bytes)).into_owned()
+            }
+        };
         Content { bytes, ..content }
     }
 }

@@ -131,17 +131,23 @@ impl Engine {
 
     /// The same work again, under a new id (W18).
     pub async fn rerun(&self, by: &Principal, id: &str) -> Result<RunId, EngineError> {
-        self.rerun_once(by, id, None).await
+        self.rerun_once(by, id, None, None).await
     }
 
-    /// The same for a request that may be sent again.
+    /// The same for a request that may be sent again, of a run that is still at this version.
     pub async fn rerun_once(
         &self,
         by: &Principal,
         id: &str,
+        expected: Option<Version>,
         nonce: Option<Nonce>,
     ) -> Result<RunId, EngineError> {
         let view = self.load_run(&self.seen_run(by, id).await?).await?;
+        view.expect_version(expected)?;
+        // A new run begins where the policy began: what a person ended or changed, a person begins again.
+        if was_decided(&view) {
+            require(by, Act::ManageRuns)?;
+        }
         let definition = Definition::clone(&view.run.definition);
         let rerun_of = Some(view.row.id.to_string());
         if view.run.job().is_none() {
@@ -295,6 +301,21 @@ impl Engine {
             .map(Arc::new)
             .map_err(|error| EngineError::Definition(error.to_string()))
     }
+}
+
+/// Whether somebody decided how it goes: stopped it, changed how far it may go, or said no.
+fn was_decided(view: &RunView) -> bool {
+    let decided = |event: &RunEvent| {
+        matches!(
+            event,
+            RunEvent::PolicyChanged { .. }
+                | RunEvent::RunPaused { .. }
+                | RunEvent::RunCancelled { .. }
+                | RunEvent::HoldRejected { .. }
+                | RunEvent::ChangesRequested { .. }
+        )
+    };
+    view.history.iter().any(|(_, _, event)| decided(event))
 }
 
 /// When it was made, and a word that no other run of that second has: short enough to type.

@@ -33,7 +33,7 @@ impl Look {
         match self {
             Look::Command if kind == HoldKind::Review.name() => format!("checkrein review {}", quoted(id)),
             Look::Command => format!("checkrein checkpoint show {}", quoted(id)),
-            Look::Server(base) => format!("{base}{}", crate::routes::checkpoint_path(id)),
+            Look::Server(base) => format!("{base}{}", crate::routes::checkpoint_page(id)),
         }
     }
 }

@@ -5,13 +5,14 @@
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderName, Method, header, request::Parts};
 use axum::response::{IntoResponse, Response};
 use checkrein_core::principal::Principal;
+use futures_util::StreamExt;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -112,7 +113,32 @@ impl Endpoint {
             (None, Some(begun)) => self.sessions.begin(begun, &by).await,
             _ => {}
         }
-        Ok(response.map(Body::new))
+        let media_type = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let streams = media_type.is_some_and(|media_type| media_type.starts_with("text/event-stream"));
+        Ok(response.map(|body| if streams { self.while_known(by, Body::new(body)) } else { Body::new(body) }))
+    }
+
+    /// What goes on for long ends with the token it was begun with.
+    fn while_known(&self, by: Principal, body: Body) -> Body {
+        let state = (self.app.clone(), by, body.into_data_stream(), Instant::now());
+        Body::from_stream(futures_util::stream::unfold(
+            state,
+            |(app, by, mut pieces, mut known_at)| async move {
+                let patience = app.limits().sign_of_life;
+                loop {
+                    let left = patience.saturating_sub(known_at.elapsed());
+                    if left.is_zero() {
+                        app.engine().still_authentic(&by).await.ok()?;
+                        known_at = Instant::now();
+                        continue;
+                    }
+                    match tokio::time::timeout(left, pieces.next()).await {
+                        Ok(piece) => return piece.map(|piece| (piece, (app, by, pieces, known_at))),
+                        Err(_) => {}
+                    }
+                }
+            },
+        ))
     }
 
     async fn authenticated(&self, parts: &Parts, peer: Option<IpAddr>) -> Result<Principal, Problem> {
@@ -122,8 +148,12 @@ impl Endpoint {
         }
     }
 
-    /// What the server is called where the request comes from; its name was looked at by the door.
+    /// Where people find the server; what it is called where the request comes from, if nobody said. Its
+    /// name was looked at by the door.
     fn address(&self, parts: &Parts) -> String {
+        if let Some(url) = self.app.engine().public_url() {
+            return url.trim_end_matches('/').to_owned();
+        }
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
         let scheme = match self.app.transport() {
             Transport::Plain => "http",

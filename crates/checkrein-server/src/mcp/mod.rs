@@ -8,6 +8,7 @@ mod page;
 mod tool;
 mod tools;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use checkrein_core::principal::{Principal, Role};
@@ -169,8 +170,11 @@ impl Mcp {
     }
 
     fn masked(&self, value: serde_json::Value) -> serde_json::Value {
+        let Some(engine) = &self.place.engine else { return value };
         let written = value.to_string();
-        let clean = self.clean(&written);
-        if clean == written { value } else { serde_json::from_str(&clean).unwrap_or(clean.into()) }
+        match engine.redacted_json(written.as_bytes(), None) {
+            Cow::Owned(clean) => serde_json::from_slice(&clean).unwrap_or_default(),
+            Cow::Borrowed(_) => value,
+        }
     }
 }

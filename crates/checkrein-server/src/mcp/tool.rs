@@ -70,8 +70,9 @@ impl Tool {
         F: Fn(Asking, B) -> W + Send + Sync + 'static,
         W: Future<Output = Result<Told, Problem>> + Send + 'static,
     {
+        let shape = B::schema(&mut inline());
         let answer = move |asking: Asking, arguments: Bytes| -> Telling {
-            match B::read(&arguments) {
+            match B::read(&arguments, shape.as_ref()) {
                 Ok(arguments) => Box::pin(handler(asking, arguments)),
                 Err(problem) => Box::pin(std::future::ready(Err(misread(name, problem)))),
             }

@@ -13,6 +13,7 @@ mod system;
 pub mod token;
 mod verdict;
 pub mod webhook;
+mod worker;
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ use crate::error::{Kind, Problem};
 use crate::mcp::http::{self, Endpoint};
 use crate::route::Route;
 pub use checkpoint::list::Wanted as CheckpointsWanted;
-pub use checkpoint::path as checkpoint_path;
+pub use checkpoint::page as checkpoint_page;
 pub use policy::Asked as PolicyAsked;
 pub use policy::decide::{Asked as DecisionAsked, Decision};
 pub use run::list::Wanted as RunsWanted;
@@ -77,6 +78,8 @@ pub fn all() -> Vec<Route> {
         frame::should_pop::route(),
         expert::list::route(),
         expert::show::route(),
+        worker::list::route(),
+        worker::show::route(),
         token::create::route(),
         token::list::route(),
         token::revoke::route(),

@@ -13,6 +13,7 @@ pub mod search;
 pub mod session;
 pub mod token;
 pub mod webhook;
+pub mod worker;
 
 /// An object that is described elsewhere, or by its name alone.
 pub type Object = serde_json::Map<String, serde_json::Value>;

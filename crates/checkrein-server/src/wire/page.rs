@@ -16,6 +16,28 @@ impl<T> Page<T> {
     }
 }
 
+/// Which part of a list that is short enough to be read as a whole.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PageWanted {
+    /// How many at most
+    #[serde(default)]
+    pub limit: Limit,
+    /// Go on after this cursor, as an answer names it in `next`
+    #[serde(default)]
+    pub after: i64,
+}
+
+impl<T> Page<T> {
+    /// A part of a list whose cursor is how many came before.
+    pub fn cut(items: Vec<T>, wanted: &PageWanted) -> Page<T> {
+        let before = usize::try_from(wanted.after).unwrap_or_default();
+        let end = before.saturating_add(wanted.limit.get());
+        let next = (items.len() > end).then(|| i64::try_from(end).unwrap_or(i64::MAX));
+        Page { items: items.into_iter().skip(before).take(wanted.limit.get()).collect(), next }
+    }
+}
+
 /// How many items an answer has at most.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "i64")]

@@ -318,7 +318,7 @@ impl TryFrom<CommentBody> for NewComment {
             (None, Some(_)) if reply_to.is_none() => Err(BadComment::LineAlone),
             (Some(file), _) if file.is_empty() => Err(BadComment::NoFile),
             _ if text.trim().is_empty() => Err(BadComment::NoText),
-            _ => Ok(NewComment { file, line, text, reply_to }),
+            _ => Ok(NewComment { file, line, text, reply_to, key: None }),
         }
     }
 }
@@ -326,7 +326,7 @@ impl TryFrom<CommentBody> for NewComment {
 /// For whoever asks a server.
 impl From<NewComment> for CommentBody {
     fn from(new: NewComment) -> CommentBody {
-        let NewComment { file, line, text, reply_to } = new;
+        let NewComment { file, line, text, reply_to, key: _ } = new;
         CommentBody { text, file, line, reply_to }
     }
 }

@@ -11,6 +11,9 @@ pub struct Token {
     pub id: String,
     pub name: String,
     pub role: Role,
+    /// The one worker it speaks for; null is any
+    #[serde(default)]
+    pub worker: Option<String>,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
@@ -22,6 +25,7 @@ impl From<&TokenRow> for Token {
             id: row.id.clone(),
             name: row.principal.name.clone(),
             role: row.principal.role,
+            worker: row.principal.worker.clone(),
             created_at: row.created_at,
             expires_at: row.expires_at,
             revoked_at: row.revoked_at,

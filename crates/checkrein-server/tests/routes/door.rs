@@ -4,6 +4,8 @@ use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use checkrein_core::principal::Role;
 use serde_json::json;
 
@@ -252,6 +254,81 @@ fn what_is_secret_shows_in_no_answer() {
     }
     let shown = agent.get("/v1/checkpoints/c1").json();
     assert_eq!(shown["deliverable"], "key ***, *** and chk_***");
+    // Bytes are masked before they are Base64.
+    let bytes = BASE64_STANDARD.encode([b"\xff\xfe hunter2hunter2 ".as_slice(), token.as_bytes()].concat());
+    agent
+        .post("/v1/checkpoints", &json!({"id": "c2", "worker": "w", "deliverable_base64": bytes}))
+        .expect(201);
+    let shown = agent.get("/v1/checkpoints/c2").json();
+    assert_eq!(shown["deliverable"]["base64"], BASE64_STANDARD.encode(b"\xff\xfe *** chk_***"));
+}
+
+/// A secret may look like a number or like a field of ours; what is answered stays what it was.
+#[test]
+fn masking_leaves_json_whole() {
+    let place = Place::making()
+        .settings("secrets: [PIN, WORD, BRACE]")
+        .env("PIN", "2026")
+        .env("WORD", "status")
+        .env("BRACE", "\",\"")
+        .start();
+    let agent = place.as_role(Role::Agent);
+    let asked =
+        json!({"id": "c1", "worker": "w", "deliverable": {"n": 2026, "a": "in 2026, status", "status": 1}});
+    agent.post("/v1/checkpoints", &asked).expect(201);
+    let shown = agent.get("/v1/checkpoints/c1").expect(200).json();
+    assert_eq!(shown["status"], "pending", "{shown}");
+    assert_eq!(shown["deliverable"], json!({"n": 2026, "a": "in ***, ***", "status": 1}));
+    let mut events = agent.listen("/v1/events?after=0");
+    assert_eq!(events.next().unwrap().data["status"], "pending");
+}
+
+/// What is secret of a job's datasource shows nowhere, whatever its agent writes and whoever asks.
+#[test]
+fn what_is_secret_of_a_job_shows_in_nothing_about_it() {
+    let agent = r#"cat > /dev/null
+echo "read $CHECKREIN_DATASOURCE_DB"
+printf '{"summary": "from %s", "next_todos": ["read %s"]}' "$CHECKREIN_DATASOURCE_DB" "$CHECKREIN_DATASOURCE_DB" > "$CHECKREIN_RESULT"
+"#;
+    let settings = json!({"agent": agent}).to_string();
+    let place =
+        Place::making().settings(&settings).env("PATH", &std::env::var("PATH").unwrap()).working().start();
+    let admin = place.as_role(Role::Admin);
+    let mut events = admin.listen("/v1/events");
+    let given = json!({"description": "read it", "datasources": {"db": "postgres://u:s3cretpass@db/x"}});
+    let id = crate::job::give(&admin, &given);
+    let checkpoint = crate::job::held(&admin, &id);
+    let mut answers = vec![
+        crate::mcp::Session::new(&admin).call("show_checkpoint", &json!({"id": checkpoint})).to_string(),
+    ];
+    for path in [
+        "/v1/events".to_owned(),
+        "/v1/checkpoints".to_owned(),
+        "/v1/jobs".to_owned(),
+        format!("/v1/runs/{id}"),
+        format!("/v1/runs/{id}/events"),
+        format!("/v1/runs/{id}/output"),
+        format!("/v1/runs/{id}/output?as=json"),
+        format!("/v1/runs/{id}/definition"),
+        format!("/v1/runs/{id}/log"),
+        format!("/v1/runs/{id}/report"),
+        format!("/v1/jobs/{id}"),
+        format!("/v1/checkpoints/{checkpoint}"),
+        format!("/v1/checkpoints/{checkpoint}/review"),
+    ] {
+        answers.push(admin.get(&path).expect(200).body);
+    }
+    loop {
+        let event = events.next().unwrap().data;
+        answers.push(event.to_string());
+        if event["event"] == "checkpoint_created" {
+            break;
+        }
+    }
+    for answer in &answers {
+        assert!(!answer.contains("s3cretpass"), "{answer}");
+    }
+    assert!(answers.iter().any(|answer| answer.contains("***")));
 }
 
 #[test]

@@ -113,3 +113,18 @@ fn what_was_refused_may_be_mended() {
         client.post("/v1/checkpoints/c1/verdict", &verdict).refused(400, "malformed");
     }
 }
+
+/// A name is not who somebody is: two programs may have the same.
+#[test]
+fn a_key_is_of_one_token() {
+    let place = Place::new();
+    let [one, other] = [place.token(Role::Agent, "bot"), place.token(Role::Agent, "bot")]
+        .map(|token| place.bearer(&token).header("Idempotency-Key", "k"));
+    let first = one.post("/v1/checkpoints", &asked()).expect(201);
+    let second = other.post("/v1/checkpoints", &asked()).expect(201);
+    assert_eq!(second.header("idempotency-replayed"), None);
+    assert_ne!(first.json()["id"], second.json()["id"]);
+    other
+        .post("/v1/checkpoints", &json!({"worker": "w", "deliverable": "y"}))
+        .refused(422, "idempotency-key-reused");
+}

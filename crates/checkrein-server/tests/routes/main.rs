@@ -31,3 +31,4 @@ mod system;
 mod token;
 mod verdict;
 mod webhook;
+mod worker;

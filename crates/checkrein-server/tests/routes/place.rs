@@ -139,6 +139,16 @@ impl Place {
         }
     }
 
+    /// Says that it is to end, and does not wait for it.
+    pub fn begin_stop(&self) {
+        let _ = self.stop.send(true);
+    }
+
+    /// Leaves a server that would end later than anybody waits.
+    pub fn abandon(mut self) {
+        self.server.take();
+    }
+
     /// The same store with a new server.
     pub fn restarted(mut self) -> Place {
         self.stop();
@@ -158,8 +168,13 @@ impl Place {
 
     /// The secret of a new token.
     pub fn token(&self, role: Role, name: &str) -> String {
-        let new =
-            NewToken { name: name.to_owned(), kind: PrincipalKind::of_role(role), role, expires_at: None };
+        self.token_of(role, name, None)
+    }
+
+    /// The same for one that speaks for one worker.
+    pub fn token_of(&self, role: Role, name: &str, worker: Option<&str>) -> String {
+        let (kind, worker) = (PrincipalKind::of_role(role), worker.map(str::to_owned));
+        let new = NewToken { name: name.to_owned(), kind, role, expires_at: None, worker };
         self.wait(self.engine.create_token(&admin(), new)).unwrap().secret
     }
 

@@ -146,6 +146,8 @@ const VERSIONS: &[&str] = &[
         ended_ms    INTEGER
     ) STRICT;
     CREATE INDEX sessions_by_end ON sessions (expires_ms);",
+    // 8: tokens of one worker
+    "ALTER TABLE tokens ADD COLUMN worker TEXT;",
 ];
 
 pub(super) fn known_version() -> i64 {

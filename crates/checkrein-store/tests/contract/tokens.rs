@@ -9,7 +9,10 @@ use crate::{Open, time};
 fn token(id: &str, created_ms: i64) -> TokenRow {
     TokenRow {
         id: id.to_owned(),
-        principal: Principal::new("Ann ü", PrincipalKind::Person, Role::Reviewer),
+        principal: Principal {
+            worker: (created_ms == 1).then(|| "writer".to_owned()),
+            ..Principal::new("Ann ü", PrincipalKind::Person, Role::Reviewer)
+        },
         created_at: time(created_ms),
         expires_at: Some(time(9_000)),
         revoked_at: None,

@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let checkpoint = match args.store.desk()? {
         Desk::Here(session) => {
             let who = session.judge()?;
-            Checkpoint::from(&session.wait(session.engine.withdraw_checkpoint(&who, &args.id, reason))?)
+            Checkpoint::from(&session.wait(session.engine.withdraw_checkpoint(&who, &args.id, reason, None))?)
         }
         Desk::There(remote) => {
             outside_attempt("a checkpoint cannot be withdrawn")?;

@@ -20,7 +20,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let items: Vec<ExpertItem> = match &args.server {
-        Some(url) => Remote::at(url)?.get(&["experts"], &[])?,
+        Some(url) => Remote::at(url)?.list(&["experts"], &[], "after", usize::MAX)?.items,
         None => {
             let settings = args.places.load()?;
             let files = settings::expert_files();

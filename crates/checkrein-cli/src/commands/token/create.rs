@@ -23,6 +23,9 @@ pub struct Args {
     /// How long it is good for, such as 30d
     #[arg(long, value_name = "TIME", value_parser = duration)]
     expires: Option<Duration>,
+    /// The one worker it speaks for: it cannot ask under the name, and so the policy, of another
+    #[arg(long, value_name = "NAME")]
+    worker: Option<String>,
     /// Answer as JSON
     #[arg(long)]
     json: bool,
@@ -40,7 +43,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         Desk::Here(session) => args.made(&session, name)?,
         Desk::There(remote) => {
             let expires = args.expires.map(|time| Written(time).to_string());
-            remote.post(&["tokens"], &json!({"role": args.role, "name": name, "expires": expires}))?
+            let new = json!({"role": args.role, "name": name, "expires": expires, "worker": args.worker});
+            remote.post_unkeyed(&["tokens"], &new)?
         }
     };
     if args.json {
@@ -63,7 +67,7 @@ impl Args {
         let expires_at = self.expires.map(end).transpose();
         let expires_at =
             expires_at.map_err(|_| CliError::usage("`--expires` is further away than times go"))?;
-        let new = NewToken { name, kind, role: self.role, expires_at };
+        let new = NewToken { name, kind, role: self.role, expires_at, worker: self.worker.clone() };
         Ok(wire::NewToken::from(&session.wait(session.engine.create_token(&who, new))?))
     }
 }

@@ -19,7 +19,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             let who = session.manager()?;
             session.wait(session.engine.tokens(&who))?.iter().map(Token::from).collect()
         }
-        Desk::There(remote) => remote.get(&["tokens"], &[])?,
+        Desk::There(remote) => remote.list(&["tokens"], &[], "after", usize::MAX)?.items,
     };
     if args.json {
         return Output::json(&tokens);

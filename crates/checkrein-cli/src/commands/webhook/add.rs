@@ -1,12 +1,13 @@
 use std::io::Read;
 
-use checkrein_core::notification::{NotificationType, WebhookKind, WebhookSecret, WebhookUrl};
+use checkrein_core::notification::{NotificationType, WebhookKind, WebhookUrl};
 use checkrein_engine::NewWebhook;
 use checkrein_server::wire::webhook as wire;
+use serde_json::json;
 
 use crate::error::{CliError, note};
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -30,7 +31,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 fn kind(text: &str) -> Result<WebhookKind, String> {
@@ -52,23 +53,38 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         }
         url => url.to_owned(),
     };
-    let session = args.store.open()?;
-    let who = session.manager()?;
-    let new = NewWebhook {
-        name: args.name.clone().unwrap_or_default(),
-        kind: args.kind,
-        url: WebhookUrl::new(url),
-        types: args.on.clone(),
-        allow_private: args.allow_private,
+    let made: wire::NewWebhook = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.manager()?;
+            let new = NewWebhook {
+                name: args.name.clone().unwrap_or_default(),
+                kind: args.kind,
+                url: WebhookUrl::new(url),
+                types: args.on.clone(),
+                allow_private: args.allow_private,
+            };
+            wire::NewWebhook::from(&session.wait(session.engine.create_webhook(&who, new))?)
+        }
+        Desk::There(remote) => {
+            let types: Vec<&str> = args.on.iter().copied().map(NotificationType::name).collect();
+            let name = args.name.clone().unwrap_or_default();
+            let new = json!({
+                "url": url,
+                "kind": args.kind,
+                "name": name,
+                "types": types,
+                "allow_private": args.allow_private,
+            });
+            remote.post_unkeyed(&["webhooks"], &new)?
+        }
     };
-    let made = session.wait(session.engine.create_webhook(&who, new))?;
     if args.json {
-        return Output::json(&wire::NewWebhook::from(&made));
+        return Output::json(&made);
     }
-    let id = &made.view.webhook.id;
+    let id = &made.webhook.id;
     note(format_args!("webhook {id}; `checkrein webhook test {id}` sends something now"));
     note("`checkrein serve` or `checkrein worker` sends what happens, while one of them runs");
-    match made.secret.as_ref().map(WebhookSecret::reveal) {
+    match made.secret {
         Some(secret) => {
             note("the secret by which it knows us is shown once");
             Ok(Output::text(format!("{secret}\n")))

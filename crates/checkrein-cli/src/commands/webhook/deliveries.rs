@@ -1,10 +1,11 @@
 use checkrein_core::notification::DeliveryStatus;
+use checkrein_server::wire::page::Page;
 use checkrein_server::wire::webhook::Delivery;
 
 use crate::commands::checkpoint::limit;
 use crate::error::{CliError, note};
 use crate::output::{Output, Table, one_line};
-use crate::session::StorePlace;
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -20,7 +21,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 fn status(text: &str) -> Result<DeliveryStatus, String> {
@@ -28,16 +29,23 @@ fn status(text: &str) -> Result<DeliveryStatus, String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open_to_read()?;
-    let who = session.manager()?;
-    let asked = session.engine.deliveries(&who, &args.id, args.status, None, args.limit);
-    let page = session.wait(asked)?;
+    let page: Page<Delivery> = match args.store.desk_to_read()? {
+        Desk::Here(session) => {
+            let who = session.manager()?;
+            let asked = session.engine.deliveries(&who, &args.id, args.status, None, args.limit);
+            Page::of(session.wait(asked)?, |row| Delivery::from(&row))
+        }
+        Desk::There(remote) => {
+            let status = args.status.map(|status| ("status", status.to_string()));
+            let query: Vec<(&str, String)> = status.into_iter().collect();
+            remote.list(&["webhooks", &args.id, "deliveries"], &query, "before", args.limit)?
+        }
+    };
     if page.next.is_some() {
         note(format_args!("there are more than {}; `--limit` shows them", args.limit));
     }
     if args.json {
-        let rows: Vec<Delivery> = page.items.iter().map(Delivery::from).collect();
-        return Output::json(&rows);
+        return Output::json(&page.items);
     }
     if page.items.is_empty() {
         return Ok(Output::text("There are no deliveries.\n"));

@@ -1,8 +1,9 @@
 use checkrein_server::wire::webhook::Webhook;
+use serde_json::json;
 
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -12,15 +13,19 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.manager()?;
-    let view = session.wait(session.engine.enable_webhook(&who, &args.id))?;
+    let webhook: Webhook = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.manager()?;
+            Webhook::from(&session.wait(session.engine.enable_webhook(&who, &args.id))?)
+        }
+        Desk::There(remote) => remote.post(&["webhooks", &args.id, "enable"], &json!({}))?,
+    };
     if args.json {
-        return Output::json(&Webhook::from(&view));
+        return Output::json(&webhook);
     }
     Ok(Output::text(format!("told again: {}\n", args.id)))
 }

@@ -10,7 +10,7 @@ mod rotate;
 mod show;
 mod test;
 
-use checkrein_engine::WebhookView;
+use checkrein_server::wire::webhook::Webhook;
 
 use crate::error::CliError;
 use crate::output::Output;
@@ -58,13 +58,13 @@ impl Command {
 }
 
 /// How it goes with a webhook, in a few words.
-fn state(view: &WebhookView) -> String {
-    let mut words = match (&view.webhook.disabled, view.webhook.failing_since) {
-        (Some((at, _)), _) => vec![format!("disabled {at}")],
+fn state(webhook: &Webhook) -> String {
+    let mut words = match (webhook.disabled_at, webhook.failing_since) {
+        (Some(at), _) => vec![format!("disabled {at}")],
         (None, Some(since)) => vec![format!("failing since {since}")],
         (None, None) => vec!["good".to_owned()],
     };
-    for (count, word) in [(view.backlog.waiting, "waiting"), (view.backlog.dead, "dead")] {
+    for (count, word) in [(webhook.waiting, "waiting"), (webhook.dead, "dead")] {
         if count > 0 {
             words.push(format!("{count} {word}"));
         }

@@ -2,7 +2,7 @@ use checkrein_server::wire::webhook::Webhook;
 
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -12,15 +12,19 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.manager()?;
-    let view = session.wait(session.engine.remove_webhook(&who, &args.id))?;
+    let webhook: Webhook = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.manager()?;
+            Webhook::from(&session.wait(session.engine.remove_webhook(&who, &args.id))?)
+        }
+        Desk::There(remote) => remote.delete(&["webhooks", &args.id])?,
+    };
     if args.json {
-        return Output::json(&Webhook::from(&view));
+        return Output::json(&webhook);
     }
     Ok(Output::text(format!("removed {}\n", args.id)))
 }

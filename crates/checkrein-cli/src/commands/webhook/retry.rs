@@ -1,8 +1,9 @@
 use checkrein_server::wire::webhook::Delivery;
+use serde_json::json;
 
 use crate::error::CliError;
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -14,15 +15,22 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.manager()?;
-    let delivery = session.wait(session.engine.retry_delivery(&who, &args.id, &args.delivery))?;
+    let delivery: Delivery = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.manager()?;
+            Delivery::from(&session.wait(session.engine.retry_delivery(&who, &args.id, &args.delivery))?)
+        }
+        Desk::There(remote) => {
+            let path = ["webhooks", &args.id, "deliveries", &args.delivery, "retry"];
+            remote.post(&path, &json!({}))?
+        }
+    };
     if args.json {
-        return Output::json(&Delivery::from(&delivery));
+        return Output::json(&delivery);
     }
     Ok(Output::text(format!("to be sent again: {}\n", delivery.id)))
 }

@@ -1,12 +1,13 @@
 use std::time::Duration;
 
-use checkrein_core::notification::WebhookSecret;
+use checkrein_core::duration::Written;
 use checkrein_server::wire::webhook::NewWebhook;
+use serde_json::json;
 
 use crate::commands::checkpoint::duration;
 use crate::error::{CliError, note};
 use crate::output::Output;
-use crate::session::StorePlace;
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -19,19 +20,25 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
-    let who = session.manager()?;
-    let made = session.wait(session.engine.rotate_webhook(&who, &args.id, args.overlap))?;
+    let made: NewWebhook = match args.store.desk()? {
+        Desk::Here(session) => {
+            let who = session.manager()?;
+            NewWebhook::from(&session.wait(session.engine.rotate_webhook(&who, &args.id, args.overlap))?)
+        }
+        Desk::There(remote) => {
+            let overlap = Written(args.overlap).to_string();
+            remote.post_unkeyed(&["webhooks", &args.id, "rotate"], &json!({"overlap": overlap}))?
+        }
+    };
     if args.json {
-        return Output::json(&NewWebhook::from(&made));
+        return Output::json(&made);
     }
-    if let Some((_, until)) = &made.view.webhook.old_secret {
+    if let Some(until) = &made.webhook.old_secret_until {
         note(format_args!("shown once; the old secret signs as well until {until}"));
     }
-    let secret = made.secret.as_ref().map(WebhookSecret::reveal).unwrap_or_default();
-    Ok(Output::text(format!("{secret}\n")))
+    Ok(Output::text(format!("{}\n", made.secret.unwrap_or_default())))
 }

@@ -1,11 +1,10 @@
 use checkrein_core::notification::NotificationType;
-use checkrein_engine::WebhookView;
 use checkrein_server::wire::webhook::Webhook;
 
 use super::state;
 use crate::error::CliError;
 use crate::output::{Output, one_line};
-use crate::session::StorePlace;
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -15,34 +14,37 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    store: StorePlace,
+    store: DeskPlace,
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open_to_read()?;
-    let who = session.manager()?;
-    let view = session.wait(session.engine.webhook(&who, &args.id))?;
+    let webhook: Webhook = match args.store.desk_to_read()? {
+        Desk::Here(session) => {
+            let who = session.manager()?;
+            Webhook::from(&session.wait(session.engine.webhook(&who, &args.id))?)
+        }
+        Desk::There(remote) => remote.get(&["webhooks", &args.id], &[])?,
+    };
     if args.json {
-        return Output::json(&Webhook::from(&view));
+        return Output::json(&webhook);
     }
-    Ok(Output::text(show(&view)))
+    Ok(Output::text(show(&webhook)))
 }
 
-fn show(view: &WebhookView) -> String {
-    let webhook = &view.webhook;
+fn show(webhook: &Webhook) -> String {
     let types: Vec<&str> = webhook.types.iter().copied().map(NotificationType::name).collect();
     let mut rows = vec![
         ("name", one_line(&webhook.name)),
         ("kind", webhook.kind.to_string()),
-        ("where", one_line(&webhook.url.shown())),
+        ("where", one_line(&webhook.url)),
         ("told of", types.join(" ")),
         ("since", webhook.created_at.to_string()),
-        ("state", state(view)),
+        ("state", state(webhook)),
     ];
-    if let Some((_, until)) = &webhook.old_secret {
+    if let Some(until) = &webhook.old_secret_until {
         rows.push(("old secret", format!("signs until {until}")));
     }
-    if let Some((_, why)) = &webhook.disabled {
+    if let Some(why) = &webhook.disabled_reason {
         rows.push(("because", one_line(why)));
     }
     rows.into_iter().map(|(name, value)| format!("{name:<11}{value}\n")).collect()

@@ -32,6 +32,9 @@ pub struct Comment {
     /// The agent has had it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delivered: bool,
+    /// Of the request it came with, where that may be sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// A comment on its way to a review.
@@ -41,6 +44,8 @@ pub struct NewComment {
     pub line: Option<u32>,
     pub text: String,
     pub reply_to: Option<String>,
+    /// Of the request it comes with, where that may be sent again.
+    pub key: Option<String>,
 }
 
 /// Who wrote a comment.
@@ -127,6 +132,7 @@ pub(in crate::run) fn comment(
         written_at: moved.now,
         given: None,
         delivered: author == Author::Agent,
+        key: new.key,
     };
     moved.record(RunEvent::Commented(Box::new(comment)));
     Ok(())

@@ -63,7 +63,7 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
             let text = "shorter".to_owned();
             let reply_to = dice.one_in(3).then(|| format!("c{}", dice.roll(5)));
             Command::Comment {
-                comment: NewComment { file: None, line: None, text, reply_to },
+                comment: NewComment { text, reply_to, ..NewComment::default() },
                 by,
                 author: Author::Person,
             }

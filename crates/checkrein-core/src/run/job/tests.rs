@@ -356,8 +356,12 @@ fn each_comment_is_given_to_one_round() {
     let (mut run, _) = created(&job("partial", None));
     let go = |run: &mut Run, command| run.apply(command, Timestamp::UNIX_EPOCH).unwrap();
     let say = |text: &str| {
-        let comment =
-            NewComment { file: Some("plan.md".into()), line: Some(3), text: text.into(), reply_to: None };
+        let comment = NewComment {
+            file: Some("plan.md".into()),
+            line: Some(3),
+            text: text.into(),
+            ..NewComment::default()
+        };
         Command::Comment { comment, by: "ann".into(), author: Author::Person }
     };
     let change = |run: &Run| Command::Answer {

@@ -21,7 +21,7 @@ async fn create(visit: Visit) -> Result<View, Problem> {
         Role::parse(word).ok_or_else(|| Problem::new(Kind::Invalid, format!("`{word}` is no role")))?;
     let name = visit.form.get("name").unwrap_or_default().trim().to_owned();
     let expires = visit.form.filled("expires").map(str::to_owned);
-    let token = made(&visit.call, Wanted { role, name, expires }).await?;
+    let token = made(&visit.call, Wanted { role, name, expires, worker: None }).await?;
     let body = html! {
         h1 { "A token for " (shown(&token.name)) }
         section class="card" {

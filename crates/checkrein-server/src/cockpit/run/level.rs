@@ -16,7 +16,7 @@ async fn change(visit: Visit) -> Result<See, Problem> {
     let autonomy = said.ok_or_else(|| {
         Problem::new(Kind::Invalid, "no level was chosen").hint("choose one, or write settings of your own")
     })?;
-    let view = visit.engine().change_level(visit.by()?, visit.path("id"), autonomy).await?;
+    let view = visit.engine().change_level(visit.by()?, visit.path("id"), autonomy, None).await?;
     let level = view.run.policy().level.clone().unwrap_or_else(|| "as you wrote it".to_owned());
     let said = Said::well(format!("From the next boundary on the level is {level}."));
     Ok(See::to(link::run(view.run.id.as_str())).saying(said))

@@ -12,6 +12,6 @@ pub fn page() -> Page {
 }
 
 async fn rerun(visit: Visit) -> Result<See, Problem> {
-    let id = visit.engine().rerun_once(visit.by()?, visit.path("id"), None).await?;
+    let id = visit.engine().rerun_once(visit.by()?, visit.path("id"), None, None).await?;
     Ok(See::to(link::run(id.as_str())).saying(Said::well("This is the new run.")))
 }

@@ -20,6 +20,7 @@ pub fn tool() -> Tool {
 async fn show(asking: Asking, Json(ById { id }): Json<ById>) -> Result<Told, Problem> {
     let view = asking.engine()?.checkpoint(asking.by(), &id).await;
     let view = view.map_err(|error| super::not_found(error, "list_checkpoints shows what there is"))?;
+    let view = asking.engine()?.redacted_view(view);
     let told = Told::json(&WholeCheckpoint::from(&view))?;
     let Told::Json(Value::Object(mut whole)) = told else { return Ok(told) };
     let look_at = asking.caller.look.at(view.checkpoint.id.as_str(), &view.checkpoint.kind);

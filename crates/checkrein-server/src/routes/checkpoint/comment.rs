@@ -16,11 +16,12 @@ pub fn route() -> Route {
         )
         .to(Act::Reply)
         .more(&[("without `reply_to`", Act::Comment)])
-        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::AlreadyDecided])
+        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::AlreadyDecided, Kind::PreconditionFailed])
 }
 
 async fn create(call: Call, Json(body): Json<CommentBody>) -> Result<Created<Comment>, Problem> {
-    let new = NewComment::try_from(body).map_err(|bad| Problem::new(Kind::Invalid, bad.to_string()))?;
-    let comment = call.engine().comment(call.by()?, call.path("id"), new).await?;
+    let mut new = NewComment::try_from(body).map_err(|bad| Problem::new(Kind::Invalid, bad.to_string()))?;
+    new.key = call.nonce().map(|nonce| nonce.uuid().to_string());
+    let comment = call.engine().comment(call.by()?, call.path("id"), new, call.if_match()?).await?;
     Ok(Created::new(Comment::from(&comment)))
 }

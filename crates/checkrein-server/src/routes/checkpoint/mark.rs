@@ -24,10 +24,11 @@ pub fn route() -> Route {
             "Say of one file of a review that it is fine, or that it wants changes; approving then has to be confirmed",
         )
         .to(Act::GiveVerdict)
-        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::AlreadyDecided])
+        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::AlreadyDecided, Kind::PreconditionFailed])
 }
 
 async fn mark(call: Call, Json(asked): Json<FileMarked>) -> Result<Reply<FileMarked>, Problem> {
-    call.engine().mark_file(call.by()?, call.path("id"), &asked.file, asked.mark.into()).await?;
+    let (id, expected) = (call.path("id"), call.if_match()?);
+    call.engine().mark_file(call.by()?, id, &asked.file, asked.mark.into(), expected).await?;
     Ok(Reply::new(asked))
 }

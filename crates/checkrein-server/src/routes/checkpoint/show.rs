@@ -16,5 +16,5 @@ pub fn route() -> Route {
 
 async fn show(call: Call, _: Nothing) -> Result<Reply<WholeCheckpoint>, Problem> {
     let view = call.engine().checkpoint(call.by()?, call.path("id")).await?;
-    Ok(super::reply(&view))
+    Ok(super::reply(&call, view))
 }

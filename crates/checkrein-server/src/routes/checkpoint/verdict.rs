@@ -23,7 +23,10 @@ pub fn route() -> Route {
 }
 
 async fn give(call: Call, Json(verdict): Json<VerdictBody>) -> Result<Reply<Checkpoint>, Problem> {
-    let request = VerdictRequest { version: call.if_match()?, ..verdict.try_into()? };
+    let mut request = VerdictRequest { version: call.if_match()?, ..verdict.try_into()? };
+    for (index, comment) in request.comments.iter_mut().enumerate() {
+        comment.key = call.nonce().map(|nonce| format!("{}.{index}", nonce.uuid()));
+    }
     let checkpoint = call.engine().give_verdict(call.by()?, call.path("id"), &request).await?;
     Ok(Reply::new(Checkpoint::from(&checkpoint)))
 }

@@ -47,5 +47,5 @@ async fn wait(call: Call, Query(wanted): Query<Wanted>) -> Result<Reply<WholeChe
         // What it is now is an answer, too.
         () = call.app.closing() => call.engine().checkpoint(by, id).await?,
     };
-    Ok(super::reply(&view))
+    Ok(super::reply(&call, view))
 }

@@ -21,10 +21,11 @@ pub fn route() -> Route {
     Route::post("/v1/checkpoints/{id}/withdraw", withdraw)
         .about("withdrawCheckpoint", "Take a checkpoint back because what it belonged to is gone")
         .to(Act::Withdraw)
-        .refuses(&[Kind::NotFound, Kind::AlreadyDecided])
+        .refuses(&[Kind::NotFound, Kind::AlreadyDecided, Kind::PreconditionFailed])
 }
 
 async fn withdraw(call: Call, MaybeJson(asked): MaybeJson<Withdrawal>) -> Result<Reply<Checkpoint>, Problem> {
-    let checkpoint = call.engine().withdraw_checkpoint(call.by()?, call.path("id"), asked.reason).await?;
+    let (id, expected) = (call.path("id"), call.if_match()?);
+    let checkpoint = call.engine().withdraw_checkpoint(call.by()?, id, asked.reason, expected).await?;
     Ok(Reply::new(Checkpoint::from(&checkpoint)))
 }

@@ -1,11 +1,12 @@
 use checkrein_engine::Act;
 
 use crate::answer::Reply;
-use crate::ask::Nothing;
+use crate::ask::Query;
 use crate::call::Call;
 use crate::error::Problem;
 use crate::route::Route;
 use crate::wire::expert::ExpertItem;
+use crate::wire::page::{Page, PageWanted};
 
 pub fn route() -> Route {
     Route::get("/v1/experts", list)
@@ -13,8 +14,9 @@ pub fn route() -> Route {
         .to(Act::Read)
 }
 
-async fn list(call: Call, _: Nothing) -> Result<Reply<Vec<ExpertItem>>, Problem> {
+async fn list(call: Call, Query(wanted): Query<PageWanted>) -> Result<Reply<Page<ExpertItem>>, Problem> {
     let rows = call.engine().experts(call.by()?, &call.app.expert_files())?;
     let shown = |path: &std::path::Path| path.display().to_string();
-    Ok(Reply::new(rows.iter().map(|row| ExpertItem::of(row, shown)).collect()))
+    let items = rows.iter().map(|row| ExpertItem::of(row, shown)).collect();
+    Ok(Reply::new(Page::cut(items, &wanted)))
 }

@@ -25,12 +25,12 @@ pub fn route() -> Route {
             "Let the agent of a job go further, or less far, from its next boundary on; what waits for review still waits",
         )
         .to(Act::ManageRuns)
-        .refuses(&[Kind::NotFound, Kind::SeveralRuns, Kind::RunRefused])
+        .refuses(&[Kind::NotFound, Kind::SeveralRuns, Kind::RunRefused, Kind::PreconditionFailed])
 }
 
 async fn change(call: Call, Json(wanted): Json<Wanted>) -> Result<Reply<Job>, Problem> {
     let autonomy = super::create::written(wanted.autonomy);
     let by = call.by()?;
-    let view = call.engine().change_level(by, call.path("id"), &autonomy).await?;
+    let view = call.engine().change_level(by, call.path("id"), &autonomy, call.if_match()?).await?;
     super::reply(&call, by, view.run.id.as_str()).await
 }

@@ -30,7 +30,7 @@ impl Body for Asked {
         Some(generator.subschema_for::<Request>().to_value())
     }
 
-    fn read(body: &[u8]) -> Result<Asked, Problem> {
+    fn read(body: &[u8], _: Option<&Value>) -> Result<Asked, Problem> {
         let text = std::str::from_utf8(body);
         text.map(|text| Asked(text.to_owned()))
             .map_err(|_| Problem::new(Kind::Malformed, "the body is not UTF-8"))

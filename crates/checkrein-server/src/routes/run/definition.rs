@@ -28,7 +28,7 @@ async fn show(call: Call, _: Nothing) -> Result<Reply<Object>, Problem> {
         task.env.values_mut().for_each(|value| *value = MASK.to_owned());
     }
     match serde_json::to_value(&definition) {
-        Ok(serde_json::Value::Object(object)) => Ok(Reply::new(object)),
+        Ok(serde_json::Value::Object(object)) => Ok(Reply::new(object).about(&view.run.id)),
         _ => Err(Problem::new(Kind::Internal, "the definition cannot be written")),
     }
 }

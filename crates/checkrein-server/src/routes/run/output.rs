@@ -1,5 +1,6 @@
 use std::fmt::Write;
 
+use checkrein_core::run::RunId;
 use checkrein_core::shown::{harmless, one_line};
 use checkrein_engine::Act;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -38,7 +39,10 @@ pub fn route() -> Route {
         .refuses(&[Kind::NotFound, Kind::SeveralRuns])
 }
 
-struct Wrote(Written);
+struct Wrote {
+    written: Written,
+    run: RunId,
+}
 
 impl Answer for Wrote {
     fn described(generator: &mut SchemaGenerator) -> Vec<(u16, Value)> {
@@ -51,12 +55,14 @@ impl Answer for Wrote {
     }
 
     fn sent(self) -> Result<Sent, Problem> {
-        Ok(self.0.sent_as())
+        Ok(Sent { about: Some(self.run), ..self.written.sent_as() })
     }
 }
 
 async fn show(call: Call, Query(wanted): Query<Wanted>) -> Result<Wrote, Problem> {
-    let outputs = call.engine().run_output(call.by()?, call.path("id"), wanted.step.as_deref()).await?;
+    let by = call.by()?;
+    let run = RunId::new(call.engine().run_id(by, call.path("id")).await?);
+    let outputs = call.engine().run_output(by, run.as_str(), wanted.step.as_deref()).await?;
     // What a step wrote must not command the terminal of whoever looks.
     let shown = |stream: &[u8]| harmless(&String::from_utf8_lossy(stream));
     let outputs = outputs.into_iter().map(|output| AttemptOutput {
@@ -65,14 +71,15 @@ async fn show(call: Call, Query(wanted): Query<Wanted>) -> Result<Wrote, Problem
         stdout: shown(&output.stdout),
         stderr: shown(&output.stderr),
     });
-    Ok(Wrote(match wanted.kind {
+    let written = match wanted.kind {
         OutputKind::Json => {
             let outputs: Vec<AttemptOutput> = outputs.collect();
             let text = serde_json::to_string(&outputs).unwrap_or_default();
             Written { media_type: "application/json", text }
         }
         OutputKind::Text => Written { media_type: "text/plain; charset=utf-8", text: text(outputs) },
-    }))
+    };
+    Ok(Wrote { written, run })
 }
 
 fn text(outputs: impl Iterator<Item = AttemptOutput>) -> String {

@@ -12,7 +12,7 @@ pub fn route() -> Route {
 }
 
 async fn ready(call: Call, _: Nothing) -> Result<Written, Problem> {
-    if call.app.is_closing() {
+    if call.app.is_ending() {
         return Err(Problem::new(Kind::Unavailable, "the server is ending"));
     }
     call.engine().check_readiness().await?;

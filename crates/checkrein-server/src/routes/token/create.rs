@@ -21,6 +21,8 @@ pub struct Wanted {
     /// How long it is good for, such as 30d; for ever if nothing is said
     #[schemars(regex(pattern = checkrein_core::duration::PATTERN))]
     pub expires: Option<String>,
+    /// The one worker it speaks for, whose policy counts then; any if nothing is said
+    pub worker: Option<String>,
 }
 
 pub fn route() -> Route {
@@ -52,6 +54,7 @@ pub async fn made(call: &Call, wanted: Wanted) -> Result<NewToken, Problem> {
         kind: PrincipalKind::of_role(wanted.role),
         role: wanted.role,
         expires_at,
+        worker: wanted.worker,
     };
     let token = call.engine().create_token(call.by()?, new).await?;
     Ok(NewToken::from(&token))

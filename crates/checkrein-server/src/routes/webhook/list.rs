@@ -1,10 +1,11 @@
 use checkrein_engine::Act;
 
 use crate::answer::Reply;
-use crate::ask::Nothing;
+use crate::ask::Query;
 use crate::call::Call;
 use crate::error::Problem;
 use crate::route::Route;
+use crate::wire::page::{Page, PageWanted};
 use crate::wire::webhook::Webhook;
 
 pub fn route() -> Route {
@@ -13,7 +14,7 @@ pub fn route() -> Route {
         .to(Act::ManageWebhooks)
 }
 
-async fn list(call: Call, _: Nothing) -> Result<Reply<Vec<Webhook>>, Problem> {
+async fn list(call: Call, Query(wanted): Query<PageWanted>) -> Result<Reply<Page<Webhook>>, Problem> {
     let webhooks = call.engine().webhooks(call.by()?).await?;
-    Ok(Reply::new(webhooks.iter().map(Webhook::from).collect()))
+    Ok(Reply::new(Page::cut(webhooks.iter().map(Webhook::from).collect(), &wanted)))
 }

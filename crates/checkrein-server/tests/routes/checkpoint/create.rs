@@ -78,3 +78,20 @@ fn mistakes_are_named_and_nothing_is_made() {
     assert_eq!(misspelt["errors"][0]["hint"], "did you mean `phase`?");
     assert_eq!(agent.get("/v1/checkpoints").json()["items"], json!([]));
 }
+
+/// Another worker may have a policy that asks for less.
+#[test]
+fn a_token_of_one_worker_asks_for_no_other() {
+    let place = Place::making().settings("workers: {trusted: {autonomy: autonomous}}").start();
+    let bound = place.bearer(&place.token_of(Role::Agent, "bot", Some("writer")));
+    let asked = |worker: &str| json!({"worker": worker, "deliverable": "x"});
+    assert_eq!(bound.post("/v1/checkpoints", &asked("writer")).expect(201).json()["status"], "pending");
+    let refused = bound.post("/v1/checkpoints", &asked("trusted")).refused(403, "forbidden");
+    assert!(refused["detail"].as_str().unwrap().contains("speaks for worker `writer`"), "{refused}");
+    let free = place.as_role(Role::Agent);
+    assert_eq!(free.post("/v1/checkpoints", &asked("trusted")).expect(201).json()["status"], "not_required");
+    for id in [".", ".."] {
+        free.post("/v1/checkpoints", &json!({"id": id, "worker": "w", "deliverable": "x"}))
+            .refused(422, "invalid");
+    }
+}

@@ -148,7 +148,7 @@ fn a_token_that_is_revoked_hears_no_more() {
     ask(&admin, "c1");
     assert_eq!(events.next().unwrap().data["checkpoint_id"], "c1");
     let tokens = admin.get("/v1/tokens").json();
-    let token = tokens.as_array().unwrap().iter().find(|token| token["name"] == "viewer").unwrap();
+    let token = tokens["items"].as_array().unwrap().iter().find(|token| token["name"] == "viewer").unwrap();
     admin.delete(&format!("/v1/tokens/{}", token["id"].as_str().unwrap())).expect(200);
     assert!(events.next().is_none());
 }

@@ -7,7 +7,7 @@ fn those_that_are_built_in_and_those_with_a_file() {
     let place =
         Place::making().expert("mine", "$extends: coder\ndescription: mine\nautonomy: guided\n").start();
     let listed = place.as_role(Role::Viewer).get("/v1/experts").expect(200).json();
-    let words: Vec<String> = listed
+    let words: Vec<String> = listed["items"]
         .as_array()
         .unwrap()
         .iter()
@@ -24,5 +24,5 @@ fn those_that_are_built_in_and_those_with_a_file() {
             "writer partial"
         ]
     );
-    assert_eq!(listed[0]["source"], "built in");
+    assert_eq!(listed["items"][0]["source"], "built in");
 }

@@ -44,7 +44,7 @@ fn an_agent_sees_its_own_alone() {
     let (one, other) = (Session::new(&place.bearer(&one)), Session::new(&place.bearer(&other)));
     let asked = one.call("request_checkpoint", &json!({"worker": "w", "deliverable": "x", "id": "mine"}));
     let asked = &asked["result"]["structuredContent"];
-    assert_eq!(asked["look_at"], format!("http://{}/v1/checkpoints/mine", place.address), "{asked}");
+    assert_eq!(asked["look_at"], format!("http://{}/checkpoints/mine", place.address), "{asked}");
     for tool in ["check_checkpoint", "show_checkpoint"] {
         assert_eq!(one.call(tool, &json!({"id": "mine"}))["result"]["isError"], false);
         let hidden = other.call(tool, &json!({"id": "mine"}));

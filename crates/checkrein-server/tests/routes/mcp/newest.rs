@@ -67,7 +67,7 @@ fn a_person_is_told_between_two_calls() {
     let opens = ask(&client, "tools/call", &json!({"elicitation": {"url": {}}}), &call);
     let request = opens["result"]["inputRequests"].as_object().unwrap().values().next().unwrap();
     assert_eq!(request["params"]["mode"], "url", "{opens}");
-    assert!(request["params"]["url"].as_str().unwrap().contains("/v1/checkpoints/"), "{opens}");
+    assert!(request["params"]["url"].as_str().unwrap().contains("/checkpoints/"), "{opens}");
     // A state somebody made up shows only what they may see anyway.
     again["requestState"] = json!("theirs");
     let made_up = ask(&client, "tools/call", &can, &again);

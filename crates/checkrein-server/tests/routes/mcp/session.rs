@@ -25,17 +25,23 @@ fn a_session_is_of_the_token_that_began_it() {
 /// A token that is revoked is out, whatever it began.
 #[test]
 fn every_request_is_asked_who_it_is_from() {
-    let place = Place::new();
+    let often = |limits: &mut checkrein_server::Limits| limits.sign_of_life = Duration::from_millis(50);
+    let place = Place::making().limits(often).start();
     let secret = place.token(Role::Agent, "agent");
     let session = Session::new(&place.bearer(&secret));
+    let listening = session.client.clone().header("Accept", "text/event-stream");
+    let mut stream = std::io::BufReader::new(listening.open("GET", "/mcp", None));
+    assert_eq!(read_head(&mut stream).0, 200);
     let admin = place.as_role(Role::Admin);
     let tokens = admin.get("/v1/tokens").expect(200).json();
-    let tokens = tokens.as_array().or_else(|| tokens["items"].as_array()).unwrap().clone();
+    let tokens = tokens["items"].as_array().unwrap().clone();
     let id = tokens.iter().find(|token| token["name"] == "agent").unwrap()["id"].as_str().unwrap().to_owned();
     let revoked = admin.delete(&format!("/v1/tokens/{id}"));
     assert!(revoked.status < 300, "{revoked:?}");
     post(&session.client, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}))
         .refused(401, "unauthenticated");
+    // What it listened to has an end, which reading waits for.
+    std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
 }
 
 #[test]

@@ -48,3 +48,30 @@ fn without_a_worker_it_is_recorded_for_one() {
     place.as_role(Role::Agent).send("POST", &format!("/v1/runs/{id}/resume"), None).refused(403, "forbidden");
     admin.send("POST", "/v1/runs/none/resume", None).refused(404, "not-found");
 }
+
+/// What is resumed is one of so many that go on at once.
+#[test]
+fn no_more_go_on_at_once_than_were_allowed() {
+    let place = Place::making().working().start();
+    let admin = place.as_role(Role::Admin);
+    let gate = place.path().join("gate");
+    let text = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
+    let failed = start(&admin, &workflow(&failing(&place)));
+    until(&admin, &failed, "run_ended");
+    let blocking = format!("while test ! -f '{}'; do sleep 0.05; done", text(gate.clone()));
+    let blocked = [start(&admin, &workflow(&blocking)), start(&admin, &workflow(&blocking))];
+    for id in &blocked {
+        until(&admin, id, "attempt_started");
+    }
+    let resumed = admin.send("POST", &format!("/v1/runs/{failed}/resume"), None).expect(202).json();
+    assert_eq!(resumed["status"], "running");
+    let events = |id: &str| admin.get(&format!("/v1/runs/{id}/events")).json()["items"].to_string();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(events(&failed).matches("attempt_finished").count(), 1, "both places are taken");
+    std::fs::write(&gate, "").unwrap();
+    for id in &blocked {
+        until(&admin, id, "run_ended");
+    }
+    // There is room for it now.
+    until(&admin, &failed, "run_held");
+}

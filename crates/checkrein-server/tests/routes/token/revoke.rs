@@ -9,7 +9,7 @@ fn a_token_is_worthless_from_then_on() {
     let bot = place.as_role(Role::Agent);
     bot.get("/v1/session").expect(200);
     let listed = admin.get("/v1/tokens").json();
-    let token = listed.as_array().unwrap().iter().find(|token| token["name"] == "agent").unwrap();
+    let token = listed["items"].as_array().unwrap().iter().find(|token| token["name"] == "agent").unwrap();
     let path = format!("/v1/tokens/{}", token["id"].as_str().unwrap());
     let revoked = admin.delete(&path).expect(200).json();
     assert!(revoked["revoked_at"].is_string());
