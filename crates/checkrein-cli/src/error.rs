@@ -178,7 +178,9 @@ impl From<EngineError> for CliError {
             | EngineError::NoLine { .. }
             | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })
             | EngineError::Store(StoreError::Exists { .. })
-            | EngineError::Transfer(TransferError::Conflict { .. }) => Exit::Conflict,
+            | EngineError::Transfer(TransferError::Conflict { .. } | TransferError::NotEmpty { .. }) => {
+                Exit::Conflict
+            }
             EngineError::Refused(Refusal::NothingToChange { .. } | Refusal::BelongsToRun { .. })
             | EngineError::NotAJob(_)
             | EngineError::NotAReview(_)
@@ -197,7 +199,12 @@ impl From<EngineError> for CliError {
             | EngineError::ReservedName(_)
             | EngineError::Deliverable(_) => Exit::Usage,
             EngineError::Settings(_)
-            | EngineError::Store(StoreError::NotAStore { .. } | StoreError::BadBackup { .. })
+            | EngineError::Store(
+                StoreError::NotAStore { .. }
+                | StoreError::BadBackup { .. }
+                | StoreError::Address { .. }
+                | StoreError::OtherBackend { .. },
+            )
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Exit::Usage,
             EngineError::Forbidden { .. }
             | EngineError::OtherWorker { .. }
@@ -260,6 +267,10 @@ impl From<EngineError> for CliError {
                 Some("look at it again with `checkrein checkpoint show ID`")
             }
             EngineError::Store(error) | EngineError::Transfer(TransferError::Store(error)) => error.hint(),
+            EngineError::Transfer(TransferError::NotEmpty { .. }) => {
+                Some("name a database or a file of its own for it")
+            }
+            EngineError::Transfer(TransferError::UnknownTable { .. }) => Some("use a newer Checkrein"),
             EngineError::Transfer(TransferError::Conflict { .. }) => {
                 Some("import it into a store of its own with `--store FILE`")
             }

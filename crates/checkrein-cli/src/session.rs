@@ -10,7 +10,7 @@ use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_engine::{Engine, EngineError, RunView};
 use checkrein_server::wire::page::Page;
 use checkrein_server::wire::run::RunItem;
-use checkrein_store::{RunFilter, Store, StoreError};
+use checkrein_store::{PostgresAddress, RunFilter, Store, StoreAddress, StoreError};
 use jiff::Timestamp;
 
 use crate::error::CliError;
@@ -20,8 +20,8 @@ use crate::settings::Places;
 /// The options of every command that needs the store.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct StorePlace {
-    /// The store [default: $CHECKREIN_STORE, the one in the nearest .checkrein/ upwards, the user's data directory]
-    #[arg(long, value_name = "FILE")]
+    /// The store, a file or postgres://USER@HOST/DATABASE [default: $CHECKREIN_STORE, the one in the nearest .checkrein/ upwards, `store` in the user's settings, the user's data directory]
+    #[arg(long, value_name = "STORE")]
     store: Option<PathBuf>,
 
     #[command(flatten)]
@@ -130,27 +130,29 @@ impl Desk {
 
 impl StorePlace {
     pub fn open(&self) -> Result<Session, CliError> {
-        self.open_by(Store::open, self.places.load()?)
+        self.open_by(Store::open_at, self.places.load()?)
     }
 
     /// With settings that were read before.
     pub fn open_with(&self, settings: Settings) -> Result<Session, CliError> {
-        self.open_by(Store::open, settings)
+        self.open_by(Store::open_at, settings)
     }
 
     /// For commands that change nothing: they work where the store cannot be written, too.
     pub fn open_to_read(&self) -> Result<Session, CliError> {
-        self.open_by(Store::open_to_read, self.places.load()?)
+        self.open_by(Store::open_at_to_read, self.places.load()?)
     }
 
     fn open_by(
         &self,
-        open: fn(&Path) -> Result<Store, StoreError>,
+        open: fn(&StoreAddress, &Path) -> Result<Store, StoreError>,
         settings: Settings,
     ) -> Result<Session, CliError> {
-        let path = self.path()?;
-        let store = open(&path)?;
-        ignore_beside(&path);
+        let address = self.address_with(&settings)?;
+        let store = open(&address, &files_root()?)?;
+        if let StoreAddress::Sqlite(path) = &address {
+            ignore_beside(path);
+        }
         Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
     }
 
@@ -176,25 +178,111 @@ impl StorePlace {
     }
 
     /// Where the store is, whether or not it is there yet.
-    pub fn path(&self) -> Result<PathBuf, CliError> {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    pub fn address(&self) -> Result<StoreAddress, CliError> {
+        // Broken settings do not keep anybody from a store that was named.
         if let Some(given) = self.store.clone().or_else(|| set(env::STORE)) {
-            let text = given.to_string_lossy();
-            let path = text.strip_prefix("sqlite:").map_or_else(|| given.clone(), PathBuf::from);
-            return Ok(if path.is_dir() { path.join(FILE_NAME) } else { path });
+            return address_of(&given);
+        }
+        self.address_with(&self.places.load_quietly()?.0)
+    }
+
+    /// The file it is; a store on a server is none.
+    pub fn path(&self) -> Result<PathBuf, CliError> {
+        match self.address()? {
+            StoreAddress::Sqlite(path) => Ok(path),
+            StoreAddress::Postgres(address) => {
+                let found = address.to_string();
+                Err(StoreError::OtherBackend { wanted: "a store in a file", found }.into())
+            }
+        }
+    }
+
+    fn address_with(&self, settings: &Settings) -> Result<StoreAddress, CliError> {
+        if let Some(given) = self.store.clone().or_else(|| set(env::STORE)) {
+            return address_of(&given);
         }
         let here = std::env::current_dir()
             .map_err(|error| CliError::failed(format!("no current directory: {error}")))?;
         let near = here.ancestors().map(|directory| directory.join(".checkrein"));
         if let Some(directory) = near.into_iter().find(|directory| holds_store(directory)) {
-            return Ok(directory.join(FILE_NAME));
+            return Ok(StoreAddress::Sqlite(directory.join(FILE_NAME)));
         }
-        let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-        data.map(|data| data.join("checkrein").join(FILE_NAME)).ok_or_else(|| {
-            CliError::usage("there is no place for the store")
-                .hint("name one with `--store FILE`, or set HOME")
-        })
+        if let Some(named) = settings.store() {
+            return address_of(Path::new(named));
+        }
+        Ok(StoreAddress::Sqlite(data_directory()?.join(FILE_NAME)))
     }
+}
+
+fn set(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// What somebody wrote: an address, a file, or the directory of one.
+pub fn address_of(given: &Path) -> Result<StoreAddress, CliError> {
+    // A file may have a name that is no text; an address is one.
+    let address = match given.to_str() {
+        Some(text) => StoreAddress::parse(text)?,
+        None => StoreAddress::Sqlite(given.to_owned()),
+    };
+    Ok(match address {
+        StoreAddress::Sqlite(path) if path.is_dir() => StoreAddress::Sqlite(path.join(FILE_NAME)),
+        StoreAddress::Postgres(address) if !address.has_password() => {
+            let password = password_for(&address);
+            StoreAddress::Postgres(Box::new(address.or_password(password)))
+        }
+        other => other,
+    })
+}
+
+/// As PostgreSQL's own programs find it.
+fn password_for(address: &PostgresAddress) -> Option<String> {
+    if let Ok(password) = std::env::var(env::PGPASSWORD) {
+        return Some(password).filter(|password| !password.is_empty());
+    }
+    let file = set(env::PGPASSFILE).or_else(|| set("HOME").map(|home| home.join(".pgpass")))?;
+    let (host, port, database, user) = address.parts();
+    let wanted = [host, port.to_string(), database, user];
+    std::fs::read_to_string(file).ok()?.lines().find_map(|line| {
+        let fields = fields_of(line);
+        let (password, named) = fields.split_last().filter(|(_, named)| named.len() == wanted.len())?;
+        let fits = named.iter().zip(&wanted).all(|(named, wanted)| named == "*" || named == wanted);
+        fits.then(|| password.clone())
+    })
+}
+
+/// The fields of a line of `.pgpass`; a backslash takes a colon for what it is.
+fn fields_of(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '#' if fields.len() == 1 && fields.iter().all(String::is_empty) => return Vec::new(),
+            ':' if fields.len() < 5 => fields.push(String::new()),
+            '\\' => {
+                fields.iter_mut().next_back().into_iter().for_each(|field| field.extend(characters.next()))
+            }
+            other => fields.iter_mut().next_back().into_iter().for_each(|field| field.push(other)),
+        }
+    }
+    fields
+}
+
+/// Where this machine keeps the files of runs whose store is on a server.
+pub fn files_root() -> Result<PathBuf, CliError> {
+    match set(env::FILES) {
+        Some(given) => std::path::absolute(&given)
+            .map_err(|error| CliError::usage(format!("`{}` cannot be used: {error}", given.display()))),
+        // Where there is none, a store in a file needs none.
+        None => Ok(data_directory().unwrap_or_else(|_| std::env::temp_dir())),
+    }
+}
+
+fn data_directory() -> Result<PathBuf, CliError> {
+    let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
+    data.map(|data| data.join("checkrein")).ok_or_else(|| {
+        CliError::usage("there is no place for the store").hint("name one with `--store FILE`, or set HOME")
+    })
 }
 
 /// Whether a `.checkrein/` is a place for a store: it has one, was made for one, or is empty. One that has only

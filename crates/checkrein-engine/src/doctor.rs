@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use checkrein_store::{FileSystem, Store, StoreError, WebhookRow};
+use checkrein_store::{FileSystem, Store, StoreAddress, StoreError, WebhookRow};
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::Access;
 
@@ -86,11 +86,32 @@ pub async fn examine(path: &Path) -> Vec<Finding> {
     findings
 }
 
+/// The same where the store is on a server; `files` is where this machine keeps what belongs to it.
+pub async fn examine_server(address: &StoreAddress, files: &Path) -> Vec<Finding> {
+    let mut findings = vec![Finding::new("store", State::Good, address.to_string())];
+    if let Some(store) = opened(Store::open_at(address, files), &mut findings).await {
+        if let Ok(theirs) = store.database_clock().await {
+            findings.push(clock(Some(theirs), crate::now()));
+        }
+        let directory = nearest_directory(store.directory());
+        findings.push(writable(directory));
+        findings.push(space(directory));
+        inside(&store, &mut findings).await;
+    }
+    findings.push(git());
+    findings.push(sandbox(sandbox_available(&this_program())));
+    findings
+}
+
 async fn open(path: &Path, findings: &mut Vec<Finding>) -> Option<Store> {
+    opened(Store::open(path), findings).await
+}
+
+async fn opened(store: Result<Store, StoreError>, findings: &mut Vec<Finding>) -> Option<Store> {
     let broken = |check: &'static str, error: &StoreError| {
         Finding::new(check, State::Broken, error.to_string()).remedy(error.hint().unwrap_or_default())
     };
-    let store = match Store::open(path) {
+    let store = match store {
         Ok(store) => store,
         Err(error) => {
             findings.push(broken("open", &error));

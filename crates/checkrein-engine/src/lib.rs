@@ -44,7 +44,7 @@ use secret::{JobSecrets, Secrets};
 pub use authority::{Act, MATRIX, allowed, least};
 pub use checkpoint::{CheckpointView, Judged, Naming, NewCheckpoint, VerdictRequest};
 pub use definition::{Defined, DefinitionError, RunRequest, define};
-pub use doctor::{Finding, State, examine};
+pub use doctor::{Finding, State, examine, examine_server};
 pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
@@ -62,7 +62,7 @@ pub use run::{
 };
 pub use search::{SearchAnswer, SearchBy, SearchHit, SearchRequest};
 pub use session::{NewSession, SessionOf};
-pub use store::{Sweep, SweptAll, restore_store};
+pub use store::{CopiedStore, Sweep, SweptAll, copy_store, restore_store};
 pub use token::{NewToken, PREFIX as TOKEN_PREFIX, Token};
 pub use webhook::{NewWebhook, WebhookView, WebhookWithSecret, public_url};
 pub use work::{LOOK_EVERY, Shift, WatchWork};

@@ -5,10 +5,13 @@ use std::path::Path;
 
 use checkrein_core::config::{Keep, Kept};
 use checkrein_core::principal::Principal;
-use checkrein_store::{Checked, CheckpointFilter, Imported, Restored, Stats, Swept, Vacuumed};
+use checkrein_core::run::RunStatus;
+use checkrein_store::{
+    Checked, CheckpointFilter, Imported, Restored, RunFilter, Stats, Store, Swept, TransferError, Vacuumed,
+};
 
 use crate::authority::{Act, require};
-use crate::run::SweptRuns;
+use crate::run::{SweptRuns, is_driven};
 use crate::{Engine, EngineError, now};
 
 impl Engine {
@@ -99,4 +102,70 @@ pub enum Sweep {
 pub fn restore_store(by: &Principal, backup: &Path, path: &Path) -> Result<Restored, EngineError> {
     require(by, Act::ManageStore)?;
     Ok(checkrein_store::restore(backup, path, now())?)
+}
+
+/// What was moved to another store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CopiedStore {
+    /// Each table, and how many rows it had.
+    pub tables: Vec<(String, u64)>,
+    /// Files of runs and jobs.
+    pub files: u64,
+}
+
+/// Moves everything a store holds to an empty one, with the files of its runs on this machine. Refused while
+/// one of them is under way: what it does next would be in one store alone.
+pub async fn copy_store(by: &Principal, from: &Store, to: &Store) -> Result<CopiedStore, EngineError> {
+    require(by, Act::ManageStore)?;
+    for status in [RunStatus::Running, RunStatus::Held, RunStatus::Created] {
+        let mut before = None;
+        loop {
+            let filter = RunFilter { status: Some(status), ..RunFilter::default() };
+            let page = from.runs(&filter, before, 500).await?;
+            if let Some(driven) = page.items.iter().find(|stored| is_driven(from, &stored.run.id)) {
+                return Err(EngineError::RunBusy(driven.run.id.clone()));
+            }
+            before = page.next;
+            if before.is_none() {
+                break;
+            }
+        }
+    }
+    // First the rows: a store that is not empty is refused before a file is touched.
+    let tables = to.copy_from(from).await?.tables;
+    let mut files = 0;
+    if from.directory() != to.directory() {
+        for part in ["runs", "jobs", "logs"] {
+            let (source, target) = (from.directory().join(part), to.directory().join(part));
+            files += copy_files(&source, &target)
+                .map_err(|error| TransferError::Write(format!("`{}`: {error}", target.display())))?;
+        }
+    }
+    Ok(CopiedStore { tables, files })
+}
+
+/// Copies a tree as it is; links stay links.
+fn copy_files(from: &Path, to: &Path) -> std::io::Result<u64> {
+    use std::os::unix::fs::{DirBuilderExt, symlink};
+    let entries = match std::fs::read_dir(from) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(to)?;
+    let mut count = 0;
+    for entry in entries {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            count += copy_files(&source, &target)?;
+        } else if kind.is_symlink() {
+            symlink(std::fs::read_link(&source)?, &target)?;
+            count += 1;
+        } else if kind.is_file() {
+            std::fs::copy(&source, &target)?;
+            count += 1;
+        }
+    }
+    Ok(count)
 }

@@ -254,7 +254,11 @@ impl From<EngineError> for Problem {
                 Kind::Unauthenticated
             }
             EngineError::Store(
-                StoreError::Busy | StoreError::DiskFull | StoreError::ReadOnly | StoreError::Closed,
+                StoreError::Busy
+                | StoreError::DiskFull
+                | StoreError::ReadOnly
+                | StoreError::Closed
+                | StoreError::Unreachable { .. },
             ) => Kind::Unavailable,
             EngineError::Store(_)
             | EngineError::Forge(_)

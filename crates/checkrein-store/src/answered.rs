@@ -2,9 +2,9 @@
 
 use checkrein_core::deliverable::Digest;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::StoreError;
+use crate::sql::{Connection, OptionalExtension, params};
 
 /// A request under the key it was sent with.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
 use checkrein_core::deliverable::Digest;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::sql::{Connection, OptionalExtension, Row, params};
 use crate::{Commit, CommitError, StoreError, Version, content, event};
 
 /// A checkpoint and the version it was loaded at.

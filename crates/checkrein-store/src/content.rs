@@ -1,9 +1,9 @@
 //! Content by its digest, kept once however often it is referred to.
 
 use checkrein_core::deliverable::{Content, Digest, Encoding};
-use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::StoreError;
+use crate::sql::{Connection, OptionalExtension, params};
 
 /// Whether it was new.
 pub(crate) fn put(connection: &Connection, content: &Content) -> Result<bool, StoreError> {

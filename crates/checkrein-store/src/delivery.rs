@@ -2,8 +2,8 @@
 
 use checkrein_core::notification::DeliveryStatus;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::sql::{Connection, OptionalExtension, Row, params};
 use crate::{Page, StoreError};
 
 #[derive(Clone, Debug, PartialEq)]

@@ -35,6 +35,16 @@ pub enum StoreError {
     WriteFailed { reason: String },
     #[error("the store `{}` was removed or replaced while it was open; what happened since then is lost", path.display())]
     Gone { path: PathBuf },
+    #[error("the address of the store cannot be used: {reason}")]
+    Address { reason: String },
+    #[error("the store `{address}` cannot be reached: {reason}; nothing was saved")]
+    Unreachable { address: String, reason: String },
+    #[error("the store `{address}` was refused: {reason}")]
+    Refused { address: String, reason: String },
+    #[error("the store was lost while it saved, and cannot be asked whether it did: {reason}")]
+    Unsure { reason: String },
+    #[error("this takes {wanted}, and the store is {found}")]
+    OtherBackend { wanted: &'static str, found: String },
     #[error("the store is closed")]
     Closed,
     #[error("the store failed: {reason}")]
@@ -66,6 +76,15 @@ impl StoreError {
                 "look for what removed it, such as `git clean -x` in a step; `--store FILE` puts it elsewhere",
             ),
             StoreError::WriteFailed { .. } => Some("check the disk, then start again"),
+            StoreError::Address { .. } => Some(
+                "write it as postgres://USER@HOST:PORT/DATABASE, with the password in PGPASSWORD or ~/.pgpass",
+            ),
+            StoreError::Unreachable { .. } => Some("look whether the server runs, and do it again"),
+            StoreError::Refused { .. } => Some("check user, password, database and rights at the server"),
+            StoreError::Unsure { .. } => Some("look what is there, and do it again where it is missing"),
+            StoreError::OtherBackend { .. } => {
+                Some("use the tools of PostgreSQL, or `checkrein store export`")
+            }
             StoreError::Closed | StoreError::Other { .. } => None,
         }
     }
@@ -112,10 +131,4 @@ pub enum CommitError {
     Conflict,
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl From<rusqlite::Error> for CommitError {
-    fn from(error: rusqlite::Error) -> CommitError {
-        CommitError::Store(error.into())
-    }
 }

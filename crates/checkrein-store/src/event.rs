@@ -2,8 +2,8 @@
 
 use checkrein_core::event::Event;
 use jiff::Timestamp;
-use rusqlite::{Connection, Rows, params};
 
+use crate::sql::{Connection, Rows, params};
 use crate::{Commit, StoreError, Version};
 
 /// A place in the log. Positions follow commit order: a reader that goes on after one misses nothing.

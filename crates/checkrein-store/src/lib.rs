@@ -3,7 +3,9 @@
 //! The interface is asynchronous and knows no SQL: a caller loads a state at a version, lets the core
 //! decide, and commits what came of it against that version. One enum of back ends is behind it.
 
+mod address;
 mod answered;
+mod block_on;
 mod checkpoint;
 mod content;
 mod delivery;
@@ -11,14 +13,20 @@ mod error;
 mod event;
 mod file_system;
 mod index;
+mod postgres;
 mod principal;
 mod run;
 mod session;
+mod sql;
 mod sqlite;
+mod store;
 mod transfer;
 mod webhook;
+mod writer;
 
+pub use address::StoreAddress;
 pub use answered::{KeptAnswer, KeyedRequest, KnownRequest};
+pub use block_on::{block_on, block_on_until};
 pub use checkpoint::{CheckpointFilter, Page, StoredCheckpoint};
 pub use delivery::{Delivered, DeliveryRow, Health, NewDelivery};
 pub use error::{CommitError, StoreError};
@@ -28,10 +36,12 @@ pub use index::{
     ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, IndexedFile, KnownFile,
     SearchIndex,
 };
+pub use postgres::PostgresAddress;
 pub use principal::TokenRow;
 pub use run::{RunCommit, RunFilter, RunKind, RunRow, StoredRun};
 pub use session::{SessionRow, SignedIn};
-pub use sqlite::{Checked, Imported, Restored, Stats, Store, Swept, Vacuumed, restore};
+pub use sqlite::{Restored, restore};
+pub use store::{Checked, Copied, Imported, Stats, Store, Swept, Vacuumed};
 pub use transfer::TransferError;
 pub use webhook::{Backlog, WebhookRow};
 

@@ -3,9 +3,9 @@
 use checkrein_core::deliverable::Digest;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;
+use crate::sql::{Connection, OptionalExtension, Row, params};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TokenRow {
@@ -55,7 +55,8 @@ pub(crate) fn by_id(connection: &Connection, id: &str) -> Result<Option<TokenRow
 }
 
 pub(crate) fn list(connection: &Connection) -> Result<Vec<TokenRow>, StoreError> {
-    let mut select = connection.prepare(&format!("SELECT {COLUMNS} FROM tokens ORDER BY created_ms, id"))?;
+    let mut select =
+        connection.prepare_cached(&format!("SELECT {COLUMNS} FROM tokens ORDER BY created_ms, id"))?;
     let rows = select.query_map([], |row| Ok(read(row)))?;
     let mut tokens = Vec::new();
     for row in rows {

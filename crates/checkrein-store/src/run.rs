@@ -6,8 +6,8 @@ use checkrein_core::deliverable::{Content, Digest};
 use checkrein_core::event::Event;
 use checkrein_core::run::{Definition, Run, RunEvent, RunId, RunStatus, State};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::sql::{Connection, OptionalExtension, Row, params};
 use crate::{Commit, CommitError, Page, StoreError, Version, checkpoint, content, event};
 
 /// A run without its definition, which is kept as content.
@@ -165,7 +165,7 @@ pub(crate) fn version(connection: &Connection, id: &str) -> Result<Version, Stor
 /// Ids that begin or end with a text, two at most: enough to know whether it names one.
 pub(crate) fn named(connection: &Connection, text: &str) -> Result<Vec<RunId>, StoreError> {
     let mut select = connection.prepare_cached(
-        "SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1
+        "SELECT id FROM runs WHERE substr(id, 1, length(?1)) = ?1 OR substr(id, length(id) - length(?1) + 1) = ?1
          ORDER BY number DESC LIMIT 2",
     )?;
     let rows = select.query_map([text], |row| Ok(RunId::new(row.get::<_, String>(0)?)))?;
@@ -221,7 +221,7 @@ pub(crate) fn remove(connection: &Connection, id: &str, version: Version) -> Res
     let mut select = connection.prepare_cached("SELECT id, digest FROM checkpoints WHERE run = ?1")?;
     let asked = select.query_map([id], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?)))?;
     let asked: Vec<(String, Vec<u8>)> = asked.collect::<Result<_, _>>()?;
-    let delete = |sql: &str, key: &dyn rusqlite::ToSql| connection.prepare_cached(sql)?.execute([key]);
+    let delete = |sql: &str, key: &dyn crate::sql::ToSql| connection.prepare_cached(sql)?.execute([key]);
     delete("DELETE FROM events WHERE stream = ?1", &id)?;
     for (checkpoint, _) in &asked {
         delete("DELETE FROM checkpoints WHERE id = ?1", checkpoint)?;

@@ -2,8 +2,8 @@
 
 use checkrein_core::deliverable::Digest;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::sql::{Connection, OptionalExtension, Row, params};
 use crate::{Page, StoreError, TokenRow, principal};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -111,7 +111,7 @@ pub(crate) fn end(connection: &Connection, id: &str, at: Timestamp) -> Result<bo
     )?;
     connection.execute(
         "UPDATE tokens SET revoked_ms = coalesce(revoked_ms, ?2)
-         WHERE id IN (SELECT token FROM sessions WHERE id = ?1 AND owns_token)",
+         WHERE id IN (SELECT token FROM sessions WHERE id = ?1 AND owns_token <> 0)",
         params![id, at.as_millisecond()],
     )?;
     Ok(changed == 1)

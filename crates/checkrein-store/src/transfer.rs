@@ -89,17 +89,15 @@ pub enum TransferError {
     Read(String),
     #[error("the export cannot be written: {0}")]
     Write(String),
+    #[error("the store to copy to is not empty: it has rows in `{table}`; nothing was changed")]
+    NotEmpty { table: String },
+    #[error("the store to copy to knows no `{table}`; nothing was changed")]
+    UnknownTable { table: String },
     /// Whoever read it had enough.
     #[error("the reader of the export is gone")]
     ReaderGone,
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl From<rusqlite::Error> for TransferError {
-    fn from(error: rusqlite::Error) -> TransferError {
-        TransferError::Store(error.into())
-    }
 }
 
 impl Line<'_> {

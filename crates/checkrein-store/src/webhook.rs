@@ -2,8 +2,8 @@
 
 use checkrein_core::notification::{NotificationType, WebhookKind, WebhookSecret, WebhookUrl};
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::sql::{Connection, OptionalExtension, Row, params};
 use crate::{NewDelivery, Position, StoreError, delivery};
 
 #[derive(Clone, Debug, PartialEq)]

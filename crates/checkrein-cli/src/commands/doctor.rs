@@ -1,8 +1,9 @@
-use checkrein_engine::{Finding, State, examine};
+use checkrein_engine::{Finding, State, examine, examine_server};
+use checkrein_store::StoreAddress;
 
 use crate::error::{CliError, Exit};
 use crate::output::{Output, Table};
-use crate::session::{StorePlace, inside_attempt, local_name};
+use crate::session::{StorePlace, files_root, inside_attempt, local_name, runtime};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -15,8 +16,9 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let mut findings = Vec::new();
-    match args.store.path() {
-        Ok(path) => findings.extend(crate::session::runtime()?.block_on(examine(&path))),
+    match args.store.address() {
+        Ok(StoreAddress::Sqlite(path)) => findings.extend(runtime()?.block_on(examine(&path))),
+        Ok(address) => findings.extend(runtime()?.block_on(examine_server(&address, &files_root()?))),
         Err(error) => findings.push(Finding::new("store", State::Broken, error.words())),
     }
     findings.push(settings(args));

@@ -56,6 +56,9 @@ pub struct CheckreinShape {
     pub output: OutputShape,
     /// How workspaces of jobs are searched.
     pub search: SearchShape,
+    /// The store: a file, or `postgres://USER@HOST/DATABASE`. Only in the user's own settings: a project
+    /// does not say where verdicts are kept.
+    pub store: Option<String>,
 }
 
 /// How much of what steps write is kept.

@@ -25,6 +25,12 @@ pub const CONFIG: &str = "CHECKREIN_CONFIG";
 
 /// The store, instead of the nearest one.
 pub const STORE: &str = "CHECKREIN_STORE";
+/// Where the files of runs lie on this machine, where the store is on a server.
+pub const FILES: &str = "CHECKREIN_FILES";
+/// The password of a server, as PostgreSQL's own programs read it.
+pub const PGPASSWORD: &str = "PGPASSWORD";
+/// A file with passwords of servers, likewise.
+pub const PGPASSFILE: &str = "PGPASSFILE";
 /// A token that says who acts.
 pub const TOKEN: &str = "CHECKREIN_TOKEN";
 /// The address of a server that is asked instead of a store.
@@ -44,7 +50,8 @@ pub const SETTINGS: &[(&str, &str)] = &[
     (DWORKERS_DEFAULT_AUTONOMY, "level of every worker"),
     (TENANT, "a tenant file with workers and their policies"),
     (CONFIG, "the user's checkrein.yaml"),
-    (STORE, "the store: a file or a directory"),
+    (STORE, "the store: a file, a directory, or postgres://USER@HOST/DATABASE"),
+    (FILES, "where this machine keeps the files of runs whose store is on a server"),
     (SERVER, "the address of a server that is asked instead of a store"),
     (TOKEN, "a token that says who acts, made by `checkrein token create`"),
     (PUBLIC_URL, "where people find the server in a browser; links in notifications begin with it"),
@@ -62,6 +69,17 @@ pub const BRIEF_JSON: &str = "CHECKREIN_BRIEF_JSON";
 pub const RESULT: &str = "CHECKREIN_RESULT";
 /// Where the response of a step goes.
 pub const RESPONSE: &str = "CHECKREIN_RESPONSE";
+
+/// Whether a variable lets whoever has it write to the store of a server. No attempt gets it: with it, an
+/// agent could give itself a verdict.
+pub fn opens_store(name: &str, value: &str) -> bool {
+    let server = ["postgres://", "postgresql://"].iter().any(|scheme| value.starts_with(scheme));
+    match name {
+        STORE => server,
+        PGPASSWORD | PGPASSFILE => true,
+        _ => false,
+    }
+}
 
 /// Variables Checkrein sets for an agent. They inform it and never set anything.
 pub const FOR_AGENTS: &[&str] = &[

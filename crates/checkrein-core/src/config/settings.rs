@@ -179,6 +179,11 @@ impl Settings {
         names
     }
 
+    /// The store the user names. A project's word does not count: it may be anybody's.
+    pub fn store(&self) -> Option<&str> {
+        self.user.as_ref().and_then(|file| file.shape.store.as_deref())
+    }
+
     /// Variables whose values are never shown or recorded.
     pub fn secrets(&self) -> impl Iterator<Item = &String> {
         self.files().flat_map(|file| &file.shape.secrets)

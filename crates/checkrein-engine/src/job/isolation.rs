@@ -1,7 +1,7 @@
 //! How far an agent's processes are kept from everything else.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use checkrein_core::config::Settings;
 use checkrein_core::run::job::{Isolation, JobDefinition};
@@ -38,7 +38,7 @@ pub(super) fn isolated(
     let own = |path: PathBuf| path.canonicalize().map_err(|error| unusable(&path, &error));
     let set = |name: &str| variable(&engine.settings, name).map(PathBuf::from);
     let home = set("HOME").unwrap_or_else(|| PathBuf::from("/"));
-    let store = engine.store.path().parent().unwrap_or(Path::new("/")).to_owned();
+    let store = engine.store.directory().to_owned();
     let settings = set("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("checkrein");
     let mut others = vec![settings];
     others.extend(set("XDG_RUNTIME_DIR"));

@@ -17,8 +17,7 @@ pub(crate) struct JobPlace {
 
 impl JobPlace {
     pub fn of(store: &Store, id: &RunId) -> JobPlace {
-        let beside = store.path().parent().unwrap_or(Path::new("/"));
-        JobPlace { directory: beside.join("jobs").join(id.as_str()) }
+        JobPlace { directory: store.directory().join("jobs").join(id.as_str()) }
     }
 
     /// The bare repository people clone from and push to.

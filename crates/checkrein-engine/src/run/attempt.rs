@@ -350,8 +350,10 @@ fn environment(
     response: &Path,
     brief: &Path,
 ) -> Vec<(OsString, OsString)> {
-    let theirs = |name: &str| name != env::TOKEN && !env::FOR_AGENTS.contains(&name);
-    let inherited = settings.environment.iter().filter(|(name, _)| theirs(name));
+    let theirs = |name: &str, value: &str| {
+        name != env::TOKEN && !env::FOR_AGENTS.contains(&name) && !env::opens_store(name, value)
+    };
+    let inherited = settings.environment.iter().filter(|(name, value)| theirs(name, value));
     let mut environment: Vec<(OsString, OsString)> =
         inherited.map(|(name, value)| (name.into(), value.into())).collect();
     let mut set = |name: &str, value: OsString| {

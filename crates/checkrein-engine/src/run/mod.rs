@@ -21,7 +21,7 @@ use checkrein_core::event::Event;
 use checkrein_core::principal::Principal;
 use checkrein_core::report::Report;
 use checkrein_core::run::{Definition, Run, RunEvent, RunId, RunStatus};
-use checkrein_store::{CommitError, Page, RunCommit, RunFilter, RunRow, StoredRun, Version};
+use checkrein_store::{CommitError, Page, RunCommit, RunFilter, RunRow, Store, StoredRun, Version};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -57,6 +57,11 @@ impl RunView {
     pub fn report(&self, now: Timestamp) -> Report {
         Report::of(&self.run, self.history.iter().map(|(seq, at, event)| (*seq, *at, event)), 0, now)
     }
+}
+
+/// Whether a process on this machine drives a run.
+pub(crate) fn is_driven(store: &Store, id: &RunId) -> bool {
+    !place::Place::at(store, id).is_free()
 }
 
 impl Engine {

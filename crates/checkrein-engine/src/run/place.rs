@@ -27,7 +27,7 @@ pub struct OutputFiles {
 
 impl Place {
     pub fn of(store: &Store, id: &RunId) -> Place {
-        let beside = store.path().parent().unwrap_or(Path::new("/"));
+        let beside = store.directory();
         let mut fallbacks = Vec::new();
         // Each by itself: whoever drives a run must find its lock where others do.
         let mut usable = |within: &dyn Fn(&Path) -> PathBuf, what: &str| {
@@ -50,7 +50,7 @@ impl Place {
 
     /// Where it is, for whoever only looks: nothing is made.
     pub fn at(store: &Store, id: &RunId) -> Place {
-        let beside = store.path().parent().unwrap_or(Path::new("/"));
+        let beside = store.directory();
         let there = |root: &Path| root.join("runs").join(id.as_str()).is_dir();
         let root = if there(beside) { beside.to_owned() } else { fallback_root() };
         let root = if there(&root) { root } else { beside.to_owned() };

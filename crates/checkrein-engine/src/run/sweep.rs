@@ -30,8 +30,7 @@ impl Engine {
     /// hour. What goes wrong is no run's trouble.
     pub async fn tidy(&self) {
         let _ = self.complete_logs().await;
-        let Some(directory) = self.store.path().parent() else { return };
-        let mark = directory.join("swept");
+        let mark = self.store.directory().join("swept");
         let recent = std::fs::metadata(&mark)
             .and_then(|found| found.modified())
             .is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|past| past < TIDY_EVERY));
@@ -117,7 +116,7 @@ impl Engine {
 
     /// Removes the output of the oldest runs that are over, until the rest fits; how much that was.
     async fn keep_quota(&self, how: Sweep) -> Result<u64, EngineError> {
-        let Some(root) = self.store.path().parent().map(|parent| parent.join("runs")) else { return Ok(0) };
+        let root = self.store.directory().join("runs");
         let mut found: Vec<(String, PathBuf, u64)> = Vec::new();
         for entry in std::fs::read_dir(&root).into_iter().flatten().flatten() {
             if let Ok(name) = entry.file_name().into_string() {

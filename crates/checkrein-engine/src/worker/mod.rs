@@ -68,8 +68,6 @@ mod level;
 mod reviewer;
 mod store;
 
-mod block_on;
-
 pub use checkpoint::{Checkpoint, CheckpointStatus, Deliverable};
 pub use config::{AutonomyConfig, should_checkpoint};
 pub use error::{CheckpointError, CheckpointRejectedError};

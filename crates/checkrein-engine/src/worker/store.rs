@@ -10,9 +10,9 @@ use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_store::{CheckpointFilter, Store};
 use tempfile::TempDir;
 
-use super::block_on::{block_on, block_on_until};
 use super::{Checkpoint, CheckpointError, CheckpointRejectedError, CheckpointStatus, Deliverable};
 use crate::{CheckpointView, Engine, EngineError, NewCheckpoint, VerdictRequest};
+use checkrein_store::{block_on, block_on_until};
 
 /// Checkpoints that survive the process, for any number of threads and processes.
 ///
@@ -436,7 +436,7 @@ mod tests {
     fn a_temporary_store_leaves_nothing_behind() {
         let store = store();
         let clone = store.clone();
-        let directory = store.engine().store().path().parent().unwrap().to_owned();
+        let directory = store.engine().store().directory().to_owned();
         assert_eq!(directory.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         drop(store);
         clone.create("draft", "w", "p").unwrap();

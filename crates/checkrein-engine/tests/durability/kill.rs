@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -16,12 +15,14 @@ use checkrein_store::{CheckpointFilter, Position, Store};
 
 use tokio::task::JoinSet;
 
-use crate::{ann, engine, process, question, say, verdict};
+use crate::{Spot, ann, engine, process, question, say, store, verdict};
 
 /// So many live at the same time; when all of them are dead, nobody has the store open.
 const SLOTS: usize = 4;
 const TASKS: usize = 4;
 const LIFE_MAX_MS: u64 = 200;
+/// A connection to a server takes its time.
+const LIFE_MAX_MS_ON_SERVER: u64 = 600;
 
 /// The most that was acknowledged about a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,23 +34,37 @@ enum Acknowledged {
 
 #[tokio::test]
 async fn a_killed_worker_loses_and_doubles_nothing() {
+    let spot = Spot::in_a_file();
+    kill(&spot, 500).await;
+    let sqlite = rusqlite::Connection::open(&spot.address).unwrap();
+    let found: String = sqlite.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(found, "ok");
+}
+
+#[tokio::test]
+async fn a_killed_worker_loses_and_doubles_nothing_on_postgres() {
+    kill(&Spot::on_postgres(), 60).await;
+}
+
+async fn kill(spot: &Spot, kills: u64) {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let kills = usize::try_from(number("CHECKREIN_KILLS").unwrap_or(500)).unwrap();
+    let kills = usize::try_from(number("CHECKREIN_KILLS").unwrap_or(kills)).unwrap();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
     let mut dice = Dice(number("CHECKREIN_DICE").unwrap_or(now as u64));
     println!("CHECKREIN_DICE={}", dice.0);
 
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path().join("store.db");
+    let place = &spot.address;
     let mut all: BTreeMap<(usize, usize), Acknowledged> = BTreeMap::new();
+    let on_server = place.starts_with("postgres:");
+    let life_max_ms = if on_server { LIFE_MAX_MS_ON_SERVER } else { LIFE_MAX_MS };
     let mut from = [0; SLOTS];
     let (mut killed, mut silent) = (0, 0);
     let began = Instant::now();
     while killed < kills {
         let mut lives = Vec::new();
         for (slot, from) in from.iter().enumerate() {
-            let child = process(&format!("kill {slot} {from}"), &place).spawn().unwrap();
-            let life = Duration::from_micros(dice.below(LIFE_MAX_MS * 1_000));
+            let child = process(&format!("kill {slot} {from}"), place).spawn().unwrap();
+            let life = Duration::from_micros(dice.below(life_max_ms * 1_000));
             lives.push(std::thread::spawn(move || end(child, life)));
         }
         let mut fresh = BTreeMap::new();
@@ -63,7 +78,7 @@ async fn a_killed_worker_loses_and_doubles_nothing() {
         }
         killed += SLOTS;
         // Nobody has it open now: this is the first one after the death.
-        let store = Store::open(&place).unwrap();
+        let store = store(place);
         for (key, acknowledged) in fresh {
             check(&store, key, acknowledged).await;
             let most = all.entry(key).or_insert(acknowledged);
@@ -84,15 +99,12 @@ async fn a_killed_worker_loses_and_doubles_nothing() {
     );
     assert!(cycles > kills, "they hardly lived");
 
-    let store = Store::open(&place).unwrap();
+    let store = store(place);
     for (key, acknowledged) in &all {
         check(&store, *key, *acknowledged).await;
     }
     nothing_is_doubled(&store).await;
-    drop(store);
-    let sqlite = rusqlite::Connection::open(&place).unwrap();
-    let found: String = sqlite.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-    assert_eq!(found, "ok");
+    assert_eq!(store.check().await.unwrap().problems, Vec::<String>::new());
 }
 
 /// Kills it after its time; what it was told is done until then.
@@ -155,7 +167,7 @@ async fn nothing_is_doubled(store: &Store) {
 }
 
 /// A worker that asks, is answered and goes on, and says what it was told.
-pub async fn live(place: &Path, slot: &str, from: usize) {
+pub async fn live(place: &str, slot: &str, from: usize) {
     let engine = engine(place);
     let next = Arc::new(AtomicUsize::new(from));
     let mut tasks = JoinSet::new();

@@ -9,12 +9,16 @@
     reason = "helpers of tests may fail like tests"
 )]
 
+#[path = "../../../checkrein-store/tests/shared/postgres.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod server;
+
 mod kill;
 mod race;
+mod restart;
 mod wait;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -23,7 +27,9 @@ use checkrein_core::config::Settings;
 use checkrein_core::deliverable::Deliverable;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_engine::{Engine, NewCheckpoint, VerdictRequest};
-use checkrein_store::Store;
+use checkrein_store::{Store, StoreAddress};
+
+use server::PostgresServer;
 
 const ROLE: &str = "CHECKREIN_TEST_ROLE";
 const PLACE: &str = "CHECKREIN_TEST_STORE";
@@ -34,7 +40,6 @@ fn child() {
     let (Ok(role), Ok(place)) = (std::env::var(ROLE), std::env::var(PLACE)) else { return };
     // The harness leaves its own words on the line.
     say("");
-    let place = PathBuf::from(place);
     let words: Vec<&str> = role.split(' ').collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
@@ -50,7 +55,7 @@ fn child() {
 }
 
 /// This binary in a role, its stdin and stdout in our hands.
-fn process(role: &str, place: &Path) -> Command {
+fn process(role: &str, place: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["--exact", "child", "--nocapture", "--test-threads=1"])
@@ -68,9 +73,37 @@ fn say(line: &str) {
     out.flush().unwrap();
 }
 
-fn engine(place: &Path) -> Arc<Engine> {
+/// A place for a store of either kind.
+struct Spot {
+    _directory: tempfile::TempDir,
+    _server: Option<Arc<PostgresServer>>,
+    address: String,
+}
+
+impl Spot {
+    fn in_a_file() -> Spot {
+        let directory = tempfile::tempdir().unwrap();
+        let address = directory.path().join("store.db").to_str().unwrap().to_owned();
+        Spot { _directory: directory, _server: None, address }
+    }
+
+    fn on_postgres() -> Spot {
+        Spot::on(PostgresServer::shared())
+    }
+
+    fn on(server: Arc<PostgresServer>) -> Spot {
+        let address = server.database();
+        Spot { _directory: tempfile::tempdir().unwrap(), _server: Some(server), address }
+    }
+}
+
+fn store(place: &str) -> Store {
+    Store::open_at(&StoreAddress::parse(place).unwrap(), &std::env::temp_dir()).unwrap()
+}
+
+fn engine(place: &str) -> Arc<Engine> {
     let settings = Settings::new(None, None, None, Vec::new()).unwrap();
-    Arc::new(Engine::new(Store::open(place).unwrap(), settings))
+    Arc::new(Engine::new(store(place), settings))
 }
 
 fn ann() -> Principal {

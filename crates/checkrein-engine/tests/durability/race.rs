@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -13,20 +12,27 @@ use checkrein_core::event::Event;
 use checkrein_engine::EngineError;
 use checkrein_store::{CheckpointFilter, Position};
 
-use crate::{ann, engine, process, question, say, verdict};
+use crate::{Spot, ann, engine, process, question, say, verdict};
 
-const CHECKPOINTS: usize = 10_000;
 const PART: usize = 100;
 const TASKS: usize = 64;
 const WAITERS: usize = 200;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_racing_verdicts_exactly_one_wins() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path().join("store.db");
-    let engine = engine(&place);
+    race(&Spot::in_a_file(), 10_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_racing_verdicts_exactly_one_wins_on_postgres() {
+    race(&Spot::on_postgres(), 2_000).await;
+}
+
+async fn race(spot: &Spot, checkpoints: usize) {
+    let place = &spot.address;
+    let engine = engine(place);
     let began = Instant::now();
-    all_at_once(0..CHECKPOINTS, {
+    all_at_once(0..checkpoints, {
         let engine = Arc::clone(&engine);
         move |n| {
             let engine = Arc::clone(&engine);
@@ -36,11 +42,11 @@ async fn of_two_racing_verdicts_exactly_one_wins() {
         }
     })
     .await;
-    println!("{CHECKPOINTS} checkpoints created in {:?}", began.elapsed());
+    println!("{checkpoints} checkpoints created in {:?}", began.elapsed());
 
     let waiters: Vec<_> = (0..WAITERS)
         .map(|n| {
-            let (engine, id) = (Arc::clone(&engine), (n * CHECKPOINTS / WAITERS).to_string());
+            let (engine, id) = (Arc::clone(&engine), (n * checkpoints / WAITERS).to_string());
             tokio::spawn(async move {
                 let at_most = Some(Duration::from_secs(300));
                 engine.wait_for_checkpoint(&ann(), &id, at_most).await.unwrap().checkpoint
@@ -50,7 +56,7 @@ async fn of_two_racing_verdicts_exactly_one_wins() {
 
     let began = Instant::now();
     let mut children: Vec<_> =
-        ["approved", "rejected"].map(|word| process(&format!("race {word}"), &place).spawn().unwrap()).into();
+        ["approved", "rejected"].map(|word| process(&format!("race {word}"), place).spawn().unwrap()).into();
     let mut outputs: Vec<_> =
         children.iter_mut().map(|child| BufReader::new(child.stdout.take().unwrap()).lines()).collect();
     for output in &mut outputs {
@@ -58,7 +64,7 @@ async fn of_two_racing_verdicts_exactly_one_wins() {
     }
     let mut told: [Vec<String>; 2] = Default::default();
     // In small parts, so that neither gets ahead of the other and they meet on every one.
-    for from in (0..CHECKPOINTS).step_by(PART) {
+    for from in (0..checkpoints).step_by(PART) {
         for child in &mut children {
             writeln!(child.stdin.as_mut().unwrap(), "{from}").unwrap();
         }
@@ -89,10 +95,10 @@ async fn of_two_racing_verdicts_exactly_one_wins() {
     }
     println!("{} approved, {} rejected in {took:?}", wins[0], wins[1]);
     assert!(wins[0] > 0 && wins[1] > 0, "that was no race");
-    assert_eq!((winners.len(), losers.len()), (CHECKPOINTS, CHECKPOINTS));
+    assert_eq!((winners.len(), losers.len()), (checkpoints, checkpoints));
 
     let all = engine.store().checkpoints(&CheckpointFilter::default(), 0, usize::MAX).await.unwrap();
-    assert_eq!(all.items.len(), CHECKPOINTS);
+    assert_eq!(all.items.len(), checkpoints);
     for item in all.items {
         let (id, status) = (item.checkpoint.id.as_str(), item.checkpoint.status.name());
         assert_eq!(winners.get(id), Some(&status), "the winner's word counts");
@@ -119,7 +125,7 @@ async fn of_two_racing_verdicts_exactly_one_wins() {
 }
 
 /// The other process.
-pub async fn decide_all(place: &Path, word: &str) {
+pub async fn decide_all(place: &str, word: &str) {
     let given = if word == "approved" { Verdict::Approve } else { Verdict::Reject };
     let engine = engine(place);
     say("ready");

@@ -1,23 +1,30 @@
 //! Waiting: woken by another process, without looking over and over, leaving nothing behind.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use checkrein_core::checkpoint::{CheckpointStatus, Verdict};
 use jiff::Timestamp;
 
-use crate::{ann, engine, process, question, say, verdict};
+use crate::{Spot, ann, engine, process, question, say, verdict};
 
 const ROUNDS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_verdict_of_another_process_wakes_a_waiter() {
-    let directory = tempfile::tempdir().unwrap();
-    let place = directory.path().join("store.db");
-    let engine = engine(&place);
-    let mut child = process("answer", &place).spawn().unwrap();
+    wake(&Spot::in_a_file()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_verdict_of_another_process_wakes_a_waiter_on_postgres() {
+    wake(&Spot::on_postgres()).await;
+}
+
+async fn wake(spot: &Spot) {
+    let place = &spot.address;
+    let engine = engine(place);
+    let mut child = process("answer", place).spawn().unwrap();
     let mut questions = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(answers.any(|line| line.unwrap() == "ready"));
@@ -50,7 +57,7 @@ async fn a_verdict_of_another_process_wakes_a_waiter() {
 }
 
 /// The one who answers.
-pub async fn answer(place: &Path) {
+pub async fn answer(place: &str) {
     let engine = engine(place);
     say("ready");
     for id in std::io::stdin().lines() {
@@ -62,16 +69,17 @@ pub async fn answer(place: &Path) {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_waiter_does_not_burn_the_processor() {
-    let directory = tempfile::tempdir().unwrap();
-    let output = process("idle", &directory.path().join("store.db")).output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
-    let burnt_ms = told.lines().find_map(|line| line.strip_prefix("burnt ")?.parse::<u64>().ok());
-    println!("two seconds of waiting took {burnt_ms:?} ms of the processor");
-    assert!(burnt_ms.is_some_and(|ms| ms < 100), "{told}");
+    for spot in [Spot::in_a_file(), Spot::on_postgres()] {
+        let output = process("idle", &spot.address).output().unwrap();
+        let told = String::from_utf8(output.stdout).unwrap();
+        let burnt_ms = told.lines().find_map(|line| line.strip_prefix("burnt ")?.parse::<u64>().ok());
+        println!("two seconds of waiting took {burnt_ms:?} ms of the processor");
+        assert!(burnt_ms.is_some_and(|ms| ms < 100), "{told}");
+    }
 }
 
 /// Waits in vain for two seconds, sixteen times at once.
-pub async fn idle(place: &Path) {
+pub async fn idle(place: &str) {
     let engine = engine(place);
     engine.create_checkpoint(&ann(), question("open")).await.unwrap();
     let before = processor_ms();
@@ -95,13 +103,13 @@ pub async fn idle(place: &Path) {
 #[test]
 #[cfg(target_os = "linux")]
 fn waiters_that_leave_leave_nothing_behind() {
-    let directory = tempfile::tempdir().unwrap();
-    let status = process("leave", &directory.path().join("store.db")).status().unwrap();
+    let spot = Spot::in_a_file();
+    let status = process("leave", &spot.address).status().unwrap();
     assert!(status.success());
 }
 
 /// A thousand waiters that are dropped, then the engine itself.
-pub async fn leave(place: &Path) {
+pub async fn leave(place: &str) {
     let counts = || (entries("/proc/self/task"), entries("/proc/self/fd"));
     let before = counts();
     let engine = engine(place);

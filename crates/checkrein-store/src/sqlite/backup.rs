@@ -7,32 +7,25 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 use tempfile::TempPath;
 
-use super::check::{self, Checked};
-use super::{BUSY_MAX, Store, attach};
-use crate::StoreError;
+use super::{BUSY_MAX, attach};
+use crate::{StoreError, sql, store};
 
 const PAUSE: Duration = Duration::from_millis(10);
 
-impl Store {
-    /// Copies the store as it is at this moment to a new file, which is there whole and sound or not
-    /// at all. Nobody has to wait for it.
-    pub async fn backup(&self, to: &Path) -> Result<u64, StoreError> {
-        if to.exists() {
-            return Err(StoreError::Exists { path: to.to_owned() });
-        }
-        self.read(|connection| {
-            let part = part_beside(to)?;
-            let copied = copy_to_file(connection, &part)?;
-            let mut checked = Checked::default();
-            check::file(&copied, &mut checked)?;
-            drop(copied);
-            if let Some(problem) = checked.problems.into_iter().next() {
-                return Err(StoreError::Damaged { reason: problem });
-            }
-            publish(part, to)?;
-            Ok(std::fs::metadata(to).map_or(0, |metadata| metadata.len()))
-        })
+/// Copies a database as it is at this moment to a new file, which is there whole and sound or not at all.
+pub(crate) fn back_up(connection: &Connection, to: &Path) -> Result<u64, StoreError> {
+    if to.exists() {
+        return Err(StoreError::Exists { path: to.to_owned() });
     }
+    let part = part_beside(to)?;
+    let copied = sql::Connection::Sqlite(Box::new(copy_to_file(connection, &part)?));
+    let problem = store::examine_file(&copied)?;
+    drop(copied);
+    if let Some(problem) = problem {
+        return Err(StoreError::Damaged { reason: problem });
+    }
+    publish(part, to)?;
+    Ok(std::fs::metadata(to).map_or(0, |metadata| metadata.len()))
 }
 
 /// A file of its own in the directory of `path`, for what is not yet whole. Only its owner may read it.

@@ -1,59 +1,33 @@
 //! The store on SQLite: one writer with group commit, readers beside it.
 
-mod backup;
-mod check;
-mod export;
-mod import;
+pub(crate) mod backup;
 mod reading;
 mod restore;
-mod retention;
-mod schema;
-mod session;
-mod stats;
-mod vacuum;
-mod waiting;
+pub(crate) mod schema;
 mod watch;
-mod webhook;
-mod writer;
+mod writing;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use checkrein_core::checkpoint::CheckpointId;
-use checkrein_core::deliverable::{Content, Digest};
-use checkrein_core::run::RunId;
-use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::watch as notice;
 
-pub use self::check::Checked;
-pub use self::import::Imported;
 use self::reading::Reading;
 pub use self::restore::{Restored, restore};
-pub use self::retention::Swept;
-pub use self::stats::Stats;
-pub use self::vacuum::Vacuumed;
 use self::watch::Watcher;
-use self::writer::{StoreFile, Writer};
+use self::writing::StoreFile;
+pub(crate) use self::writing::Writing;
 use crate::file_system::FileSystem;
-use crate::{
-    CheckpointFilter, Commit, CommitError, KeptAnswer, KeyedRequest, KnownRequest, Page, Position, RunCommit,
-    RunFilter, StoreError, StoredCheckpoint, StoredEvent, StoredRun, TokenRow, Version, answered, checkpoint,
-    content, event, principal, run,
-};
-
-/// What Checkrein remembers. Cheap to clone; all clones share one writer.
-#[derive(Clone, Debug)]
-pub struct Store {
-    inner: Arc<Inner>,
-}
+use crate::writer::{Medium, Writer};
+use crate::{StoreError, sql};
 
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Sqlite {
     path: PathBuf,
     access: Access,
-    readers: Mutex<Vec<Connection>>,
+    readers: Mutex<Vec<sql::Connection>>,
     changed: notice::Sender<u64>,
     /// Started by the first one who waits.
     watcher: OnceLock<Result<Watcher, StoreError>>,
@@ -70,9 +44,9 @@ enum Access {
 const BUSY_MAX: Duration = Duration::from_secs(60);
 const READERS_KEPT_MAX: usize = 8;
 
-impl Store {
+impl Sqlite {
     /// Opens the store at `path`, making it and its directory if they are not there.
-    pub fn open(path: &Path) -> Result<Store, StoreError> {
+    pub fn open(path: &Path, changed: notice::Sender<u64>) -> Result<Sqlite, StoreError> {
         let place = Place::of(path)?;
         let refuse = |error: std::io::Error| place.refuse(&error);
         let new = !place.path.exists();
@@ -91,262 +65,108 @@ impl Store {
             place.sync().map_err(refuse)?;
         }
         let path = place.path;
-        let (changed, _) = notice::channel(0);
         // Without it the store works as well, only less evenly.
         let queue = queue_file(&path);
-        let writer = Writer::start(connection, queue, StoreFile::new(&path), changed.clone())?;
-        Ok(Store::with(path, Access::Write(writer), changed))
+        let writing = Writing::new(connection, queue, StoreFile::new(&path));
+        let writer = Writer::start(Medium::Sqlite(Box::new(writing)), changed.clone())?;
+        Ok(Sqlite::with(path, Access::Write(writer), changed))
     }
 
     /// Opens a store to look at it. Where it cannot be written it is read as it lies there, and every
     /// change is refused.
-    pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
-        match Store::open(path) {
+    pub fn open_to_read(path: &Path, changed: notice::Sender<u64>) -> Result<Sqlite, StoreError> {
+        match Sqlite::open(path, changed.clone()) {
             Err(StoreError::ReadOnly | StoreError::Open { .. }) if path.is_file() => {
                 let path = Place::of(path)?.path;
                 let reading = Reading::of(&path)?;
-                Ok(Store::with(path, Access::Read(reading), notice::channel(0).0))
+                Ok(Sqlite::with(path, Access::Read(reading), changed))
             }
             opened => opened,
         }
     }
 
-    fn with(path: PathBuf, access: Access, changed: notice::Sender<u64>) -> Store {
-        let inner = Inner { path, access, readers: Mutex::default(), changed, watcher: OnceLock::new() };
-        Store { inner: Arc::new(inner) }
+    fn with(path: PathBuf, access: Access, changed: notice::Sender<u64>) -> Sqlite {
+        Sqlite { path, access, readers: Mutex::default(), changed, watcher: OnceLock::new() }
     }
 
     pub fn path(&self) -> &Path {
-        &self.inner.path
+        &self.path
     }
 
-    /// Makes a change durable, if its stream is still at the version it was decided on.
-    pub async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
-        let bodies = event::bodies(&commit)?;
-        let work = move |connection: &Connection| checkpoint::commit(connection, &commit, &bodies);
-        self.writer()?.run(work).await
+    /// The directory it lies in.
+    pub fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
     }
 
-    /// The same for a run.
-    pub async fn commit_run(&self, commit: RunCommit) -> Result<(), CommitError> {
-        let bodies = run::bodies(&commit)?;
-        let of_checkpoint = commit.checkpoint.as_ref().map(event::bodies).transpose()?.unwrap_or_default();
-        let work = move |connection: &Connection| run::commit(connection, &commit, &bodies, &of_checkpoint);
-        self.writer()?.run(work).await
+    pub fn schema_version(&self) -> i64 {
+        schema::known_version()
     }
 
-    pub async fn run(&self, id: &str) -> Result<Option<StoredRun>, StoreError> {
-        self.read(|connection| run::get(connection, id))
-    }
-
-    /// How often a run was changed; 0 where there is none.
-    pub async fn run_version(&self, id: &str) -> Result<Version, StoreError> {
-        self.read(|connection| run::version(connection, id))
-    }
-
-    /// The newest runs whose id begins or ends with a text, two at most.
-    pub async fn runs_named(&self, text: &str) -> Result<Vec<RunId>, StoreError> {
-        self.read(|connection| run::named(connection, text))
-    }
-
-    /// The newest first, before the run numbered `before`.
-    pub async fn runs(
-        &self,
-        filter: &RunFilter,
-        before: Option<i64>,
-        limit: usize,
-    ) -> Result<Page<StoredRun>, StoreError> {
-        self.read(|connection| run::list(connection, filter, before, limit))
-    }
-
-    /// Forgets what happened in a run that is still at this version.
-    pub async fn trim_run(&self, id: String, version: Version) -> Result<bool, StoreError> {
-        self.writer()?.run(move |connection| run::trim(connection, &id, version)).await
-    }
-
-    /// Forgets a run that is still at this version, and the checkpoints it waited at.
-    pub async fn remove_run(&self, id: String, version: Version) -> Result<bool, StoreError> {
-        self.writer()?.run(move |connection| run::remove(connection, &id, version)).await
-    }
-
-    /// Every event of one stream, oldest first.
-    pub async fn history(&self, stream: &str) -> Result<Vec<StoredEvent>, StoreError> {
-        self.read(|connection| event::of_stream(connection, stream))
-    }
-
-    pub async fn checkpoint(&self, id: &CheckpointId) -> Result<Option<StoredCheckpoint>, StoreError> {
-        self.read(|connection| checkpoint::get(connection, id.as_str()))
-    }
-
-    /// In creation order, after the checkpoint numbered `after`.
-    pub async fn checkpoints(
-        &self,
-        filter: &CheckpointFilter,
-        after: i64,
-        limit: usize,
-    ) -> Result<Page<StoredCheckpoint>, StoreError> {
-        self.read(|connection| checkpoint::list(connection, filter, after, limit))
-    }
-
-    /// How many checkpoints wait for a person.
-    pub async fn count_pending(&self) -> Result<u64, StoreError> {
-        self.read(checkpoint::count_pending)
-    }
-
-    pub async fn content(&self, digest: &Digest) -> Result<Option<Content>, StoreError> {
-        self.read(|connection| content::get(connection, digest))
-    }
-
-    /// The log after a position, of one stream or of all.
-    pub async fn events(
-        &self,
-        after: Position,
-        stream: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
-        self.read(|connection| event::after(connection, after, stream, limit))
-    }
-
-    /// The same of a run and the checkpoints it waited at.
-    pub async fn events_of_run(
-        &self,
-        after: Position,
-        run: &str,
-        limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
-        self.read(|connection| event::of_run(connection, after, run, limit))
-    }
-
-    /// The same of what belongs to an agent.
-    pub async fn events_of_owner(
-        &self,
-        after: Position,
-        owner: &str,
-        limit: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
-        self.read(|connection| event::of_owner(connection, after, owner, limit))
-    }
-
-    /// Whether a run or a checkpoint belongs to an agent.
-    pub async fn is_of_owner(&self, stream: &str, owner: &str) -> Result<bool, StoreError> {
-        self.read(|connection| event::is_of_owner(connection, stream, owner))
-    }
-
-    /// The position of what was committed last.
-    pub async fn last_position(&self) -> Result<Position, StoreError> {
-        self.read(event::last)
-    }
-
-    /// Whether a checkpoint belongs to a run.
-    pub async fn is_of_run(&self, checkpoint: &str, run: &str) -> Result<bool, StoreError> {
-        let found = self.read(|connection| checkpoint::get(connection, checkpoint))?;
-        Ok(found.is_some_and(|found| found.checkpoint.run.as_deref() == Some(run)))
-    }
-
-    /// Forgets every checkpoint with its events and contents. Positions are not used again.
-    pub async fn clear_checkpoints(&self) -> Result<(), StoreError> {
-        self.writer()?.run(checkpoint::clear).await
-    }
-
-    pub async fn add_token(&self, token: TokenRow, secret: Digest) -> Result<(), StoreError> {
-        self.writer()?.run(move |connection| principal::put(connection, &token, &secret)).await
-    }
-
-    pub async fn token(&self, secret: &Digest) -> Result<Option<TokenRow>, StoreError> {
-        self.read(|connection| principal::by_secret(connection, secret))
-    }
-
-    /// A token by its public name.
-    pub async fn token_named(&self, id: &str) -> Result<Option<TokenRow>, StoreError> {
-        self.read(|connection| principal::by_id(connection, id))
-    }
-
-    pub async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
-        self.read(principal::list)
-    }
-
-    pub async fn revoke_token(&self, id: String, at: Timestamp) -> Result<bool, StoreError> {
-        self.writer()?.run(move |connection| principal::revoke(connection, &id, at)).await
-    }
-
-    /// Begins a request that has a key, unless the key is taken: then what is there. Keys that were
-    /// taken before `old_before` are free again.
-    pub async fn begin_request(
-        &self,
-        request: KeyedRequest,
-        old_before: Timestamp,
-    ) -> Result<Option<KnownRequest>, StoreError> {
-        self.writer()?.run(move |connection| answered::begin(connection, &request, old_before)).await
-    }
-
-    /// Keeps how a request with a key was answered.
-    pub async fn finish_request(
-        &self,
-        by: String,
-        key: String,
-        answer: KeptAnswer,
-    ) -> Result<(), StoreError> {
-        self.writer()?.run(move |connection| answered::finish(connection, (&by, &key), &answer)).await
-    }
-
-    /// Forgets a request with a key that has no answer.
-    pub async fn forget_request(&self, by: String, key: String) -> Result<(), StoreError> {
-        self.writer()?.run(move |connection| answered::forget(connection, &by, &key)).await
-    }
-
-    /// Marks when somebody commits, here or in another process. Take it before reading: whatever is
-    /// committed after that is marked.
-    pub fn changes(&self) -> Result<notice::Receiver<u64>, StoreError> {
-        let inner = &self.inner;
-        let started = inner.watcher.get_or_init(|| {
-            let connection = connect(&inner.path)?;
-            Watcher::start(&inner.path, connection, inner.changed.clone())
-        });
-        match started {
-            Ok(_) => Ok(inner.changed.subscribe()),
-            Err(error) => Err(error.clone()),
-        }
-    }
-
-    fn writer(&self) -> Result<&Writer, StoreError> {
-        match &self.inner.access {
+    pub fn writer(&self) -> Result<&Writer, StoreError> {
+        match &self.access {
             Access::Write(writer) => Ok(writer),
             Access::Read(_) => Err(StoreError::ReadOnly),
         }
     }
 
-    /// Reads are short and happen where they are asked for, on a connection kept for them.
-    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.read_or(work)
+    pub fn changes(&self) -> Result<notice::Receiver<u64>, StoreError> {
+        let started = self.watcher.get_or_init(|| {
+            let connection = connect(&self.path)?;
+            Watcher::start(&self.path, connection, self.changed.clone())
+        });
+        match started {
+            Ok(_) => Ok(self.changed.subscribe()),
+            Err(error) => Err(error.clone()),
+        }
     }
 
-    /// The same for work with an error of its own.
-    fn read_or<T, E: From<StoreError> + From<rusqlite::Error>>(
+    /// Reads are short and happen where they are asked for, on a connection kept for them.
+    pub fn read<T, E: From<StoreError>>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, E>,
+        work: impl FnOnce(&sql::Connection) -> Result<T, E>,
     ) -> Result<T, E> {
-        let kept = self.inner.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let kept = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match kept {
             Some(connection) => connection,
             None => {
-                let connection = match &self.inner.access {
-                    Access::Write(_) => connect(&self.inner.path)?,
-                    Access::Read(reading) => reading.connect(&self.inner.path)?,
+                let connection = match &self.access {
+                    Access::Write(_) => connect(&self.path)?,
+                    Access::Read(reading) => reading.connect(&self.path)?,
                 };
-                connection.execute_batch("PRAGMA query_only = 1")?;
-                connection
+                connection.execute_batch("PRAGMA query_only = 1").map_err(StoreError::from)?;
+                sql::Connection::Sqlite(Box::new(connection))
             }
         };
         let result = work(&connection);
-        if let Access::Read(reading) = &self.inner.access {
-            reading.verify(&self.inner.path)?;
+        if let Access::Read(reading) = &self.access {
+            reading.verify(&self.path)?;
         }
-        let mut readers = self.inner.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if readers.len() < READERS_KEPT_MAX {
             readers.push(connection);
         }
         result
     }
+
+    /// How much the file and its log take.
+    pub fn bytes(&self) -> (u64, u64) {
+        let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        (size(&self.path), size(&beside(&self.path, "-wal")))
+    }
+
+    /// Writes the file anew without gaps.
+    pub fn vacuum(&self) -> Result<(), StoreError> {
+        // Not on the writing thread: this cannot be part of a transaction.
+        let connection = connect(&self.path)?;
+        Ok(connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")?)
+    }
+}
+
+/// A companion SQLite keeps beside a file.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 /// Where a store is: a directory that is there, on a local disk, and a file in it that may not be.
@@ -444,15 +264,6 @@ fn configure(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// What is read in one transaction is of one moment, however long it takes.
-fn at_one_moment<T, E: From<rusqlite::Error>>(
-    connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T, E>,
-) -> Result<T, E> {
-    let transaction = connection.unchecked_transaction()?;
-    work(&transaction)
-}
-
 /// A store that cannot be opened is named; everything else is what it is anywhere.
 fn opening(error: rusqlite::Error, path: &Path) -> StoreError {
     match error.sqlite_error_code() {
@@ -467,7 +278,7 @@ fn opening(error: rusqlite::Error, path: &Path) -> StoreError {
 /// Where processes line up to write.
 fn queue_file(path: &Path) -> Option<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
-    let name = stats::beside(path, "-queue");
+    let name = beside(path, "-queue");
     std::fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(name).ok()
 }
 

@@ -8,8 +8,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::stats::beside;
-use super::{BUSY_MAX, opening, schema};
+use super::{BUSY_MAX, beside, opening, schema};
 use crate::StoreError;
 
 /// How it can be read without leaving anything beside it.

@@ -11,10 +11,9 @@ use rustix::fs::FlockOperation;
 use tempfile::TempPath;
 
 use super::backup::{copy, copy_to_file, part_beside, publish};
-use super::check::examine;
-use super::stats::beside;
-use super::{Place, attach, schema};
-use crate::StoreError;
+use super::{Place, attach, beside, schema};
+use crate::store::examine;
+use crate::{StoreError, sql};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
@@ -71,7 +70,7 @@ fn stage(backup: &Path, place: &Place) -> Result<(TempPath, u64), StoreError> {
     let part = part_beside(&place.path)?;
     let mut copied = copy_to_file(&source, &part).map_err(unusable)?;
     schema::migrate(&mut copied, &place.path).map_err(unusable)?;
-    let checked = examine(&copied);
+    let checked = examine(&sql::Connection::Sqlite(Box::new(copied)));
     if let Some(problem) = checked.problems.into_iter().next() {
         return Err(refuse(problem));
     }

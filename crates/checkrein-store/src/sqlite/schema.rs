@@ -9,7 +9,7 @@ use crate::StoreError;
 /// "chkr": tells a store from any other SQLite file.
 pub(super) const APPLICATION_ID: i64 = 0x6368_6b72;
 
-const VERSIONS: &[&str] = &[
+pub(crate) const VERSIONS: &[&str] = &[
     // 1: checkpoints, their events and contents, tokens
     "CREATE TABLE events (
         position INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -150,7 +150,7 @@ const VERSIONS: &[&str] = &[
     "ALTER TABLE tokens ADD COLUMN worker TEXT;",
 ];
 
-pub(super) fn known_version() -> i64 {
+pub(crate) fn known_version() -> i64 {
     i64::try_from(VERSIONS.len()).unwrap_or(i64::MAX)
 }
 

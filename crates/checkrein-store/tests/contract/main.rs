@@ -9,10 +9,15 @@
     reason = "helpers of tests may fail like tests"
 )]
 
+#[path = "../shared/postgres.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod server;
+
 mod answered;
 mod changes;
 mod checkpoints;
 mod content;
+mod copy;
 mod events;
 mod history;
 mod runs;
@@ -20,13 +25,17 @@ mod sessions;
 mod tokens;
 mod webhooks;
 
+use std::sync::Arc;
+
 use checkrein_core::checkpoint::{
     Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Resolved, Verdict,
 };
 use checkrein_core::deliverable::{Content, Deliverable};
 use checkrein_core::event::Event;
-use checkrein_store::{Commit, Store, Version};
+use checkrein_store::{Commit, Store, StoreAddress, Version};
 use jiff::Timestamp;
+
+use server::PostgresServer;
 
 /// Opens another handle on the same store, as another process would.
 type Open<'a> = &'a (dyn Fn() -> Store + Send + Sync);
@@ -68,6 +77,8 @@ macro_rules! every_case {
                 events::a_refused_commit_leaves_no_event,
                 content::content_comes_back_as_it_was,
                 content::content_is_kept_once,
+                copy::everything_is_there_after_it_was_copied,
+                copy::only_an_empty_store_takes_another_ones_place,
                 tokens::a_token_is_found_by_its_secret_until_revoked,
                 tokens::a_secret_is_taken_once,
                 sessions::a_session_is_found_by_its_secret_with_its_token,
@@ -98,6 +109,7 @@ macro_rules! every_case {
 }
 
 every_case!(sqlite, crate::Sqlite);
+every_case!(postgres, crate::Postgres);
 
 struct Sqlite(tempfile::TempDir);
 
@@ -108,6 +120,24 @@ impl Sqlite {
 
     fn open(&self) -> Store {
         Store::open(&self.0.path().join("store.db")).unwrap()
+    }
+}
+
+struct Postgres {
+    _server: Arc<PostgresServer>,
+    address: StoreAddress,
+    files: tempfile::TempDir,
+}
+
+impl Postgres {
+    fn new() -> Postgres {
+        let server = PostgresServer::shared();
+        let address = StoreAddress::parse(&server.database()).unwrap();
+        Postgres { _server: server, address, files: tempfile::tempdir().unwrap() }
+    }
+
+    fn open(&self) -> Store {
+        Store::open_at(&self.address, self.files.path()).unwrap()
     }
 }
 

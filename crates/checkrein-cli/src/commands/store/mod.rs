@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod copy;
 mod export;
 mod import;
 mod restore;
@@ -32,6 +33,10 @@ pub enum Command {
     ///
     /// Importing the same export again changes nothing. A checkpoint that is here with another history is a conflict, exit code 6.
     Import(import::Args),
+    /// Move everything one store holds to another, empty one
+    ///
+    /// From a file to PostgreSQL or back, with tokens, webhooks, open checkpoints and the files of runs. The store it comes from stays as it was; do not use it any more. Refused while one of its runs is under way.
+    Copy(copy::Args),
     /// Give back the room that removed checkpoints took
     Vacuum(vacuum::Args),
     /// Remove what was decided long ago
@@ -49,6 +54,7 @@ impl Command {
             Command::Restore(args) => restore::run(&args),
             Command::Export(args) => export::run(&args),
             Command::Import(args) => import::run(&args),
+            Command::Copy(args) => copy::run(&args),
             Command::Vacuum(args) => vacuum::run(&args),
             Command::Sweep(args) => sweep::run(&args),
         }

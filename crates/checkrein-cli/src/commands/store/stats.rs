@@ -1,3 +1,4 @@
+use checkrein_store::StoreAddress;
 use serde_json::{Map, json};
 
 use super::size;
@@ -18,7 +19,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.open_to_read()?;
     let who = session.principal()?;
     let stats = session.wait(session.engine.store_stats(&who))?;
-    let path = session.engine.store().path().display().to_string();
+    let path = session.engine.store().address().to_string();
     if args.json {
         let by_status =
             stats.by_status.iter().map(|(status, count)| (status.name().to_owned(), json!(count)));
@@ -36,7 +37,15 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
     row("store", path);
     row("schema", stats.schema.to_string());
-    row("size", format!("{}, and {} in its log", size(stats.bytes), size(stats.wal_bytes)));
+    row(
+        "size",
+        match session.engine.store().address() {
+            StoreAddress::Postgres(_) => size(stats.bytes),
+            StoreAddress::Sqlite(_) => {
+                format!("{}, and {} in its log", size(stats.bytes), size(stats.wal_bytes))
+            }
+        },
+    );
     row("checkpoints", stats.checkpoints.to_string());
     for (status, count) in &stats.by_status {
         row(&format!("  {status}"), count.to_string());

@@ -1,11 +1,9 @@
 //! How much is in the store.
 
-use std::path::{Path, PathBuf};
-
 use checkrein_core::checkpoint::CheckpointStatus;
 use jiff::Timestamp;
 
-use super::{Store, at_one_moment, schema};
+use super::{Backend, Store};
 use crate::StoreError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,11 +34,10 @@ pub struct Stats {
 impl Store {
     /// What the store holds.
     pub async fn stats(&self) -> Result<Stats, StoreError> {
-        let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let bytes = size(self.path());
-        let wal_bytes = size(&beside(self.path(), "-wal"));
+        let (bytes, wal_bytes) = self.bytes()?;
+        let schema = self.schema_version();
         self.read(|connection| {
-            at_one_moment(connection, |connection| {
+            connection.at_one_moment(|connection| {
                 let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
                 let time = |sql: &str| -> Result<Option<Timestamp>, StoreError> {
                     let found: Option<i64> = connection.query_row(sql, [], |row| row.get(0))?;
@@ -48,7 +45,7 @@ impl Store {
                 };
                 let mut by_status = Vec::new();
                 let mut select =
-                    connection.prepare("SELECT status, count(*) FROM checkpoints GROUP BY status")?;
+                    connection.prepare_cached("SELECT status, count(*) FROM checkpoints GROUP BY status")?;
                 let rows =
                     select.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
                 for row in rows {
@@ -64,7 +61,7 @@ impl Store {
                     bytes,
                     wal_bytes,
                     event_bytes: count("SELECT coalesce(sum(length(body)), 0) FROM events")?,
-                    schema: schema::known_version(),
+                    schema,
                     checkpoints: count("SELECT count(*) FROM checkpoints")?,
                     pending: count("SELECT count(*) FROM checkpoints WHERE status = 'pending'")?,
                     by_status,
@@ -82,11 +79,25 @@ impl Store {
             })
         })
     }
-}
 
-/// A companion SQLite keeps beside a file.
-pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
+    /// How much room it takes, and how much of the log beside it.
+    pub(super) fn bytes(&self) -> Result<(u64, u64), StoreError> {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => Ok(sqlite.bytes()),
+            Backend::Postgres(_) => self.read(|connection| {
+                let sql = "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+                           WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'";
+                let bytes: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+                Ok((bytes.cast_unsigned(), 0))
+            }),
+        }
+    }
+
+    /// The version of its tables that this program knows.
+    fn schema_version(&self) -> i64 {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.schema_version(),
+            Backend::Postgres(postgres) => postgres.schema_version(),
+        }
+    }
 }

@@ -5,9 +5,10 @@ use std::io::Write;
 
 use checkrein_core::deliverable::Digest;
 use jiff::Timestamp;
-use rusqlite::Connection;
 
-use super::{Store, at_one_moment};
+use crate::sql::Connection;
+
+use super::Store;
 use crate::transfer::{FORMAT, Line, encode};
 use crate::{
     CheckpointFilter, Position, RunFilter, StoreError, TransferError, checkpoint, content, event, run,
@@ -19,12 +20,12 @@ const PART: usize = 1000;
 impl Store {
     /// Writes everything but the tokens, as it is at this moment.
     pub async fn export(&self, out: &mut dyn Write, at: Timestamp) -> Result<(), TransferError> {
-        self.read_or(|connection| at_one_moment(connection, |connection| write(connection, out, at)))
+        self.read_once(|connection| connection.at_one_moment(|connection| write(connection, out, at)))
     }
 }
 
 fn write(connection: &Connection, out: &mut dyn Write, at: Timestamp) -> Result<(), TransferError> {
-    let count = |table: &str| -> Result<u64, rusqlite::Error> {
+    let count = |table: &str| -> Result<u64, crate::sql::Error> {
         let sql = format!("SELECT count(*) FROM {table}");
         connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
     };
@@ -82,7 +83,7 @@ fn write(connection: &Connection, out: &mut dyn Write, at: Timestamp) -> Result<
         }
     }
 
-    let mut select = connection.prepare("SELECT digest FROM contents ORDER BY digest")?;
+    let mut select = connection.prepare_cached("SELECT digest FROM contents ORDER BY digest")?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
         let digest: Vec<u8> = row.get(0)?;

@@ -8,7 +8,8 @@ use checkrein_core::deliverable::{Content, Digest};
 use checkrein_core::event::{Event, fold_checkpoint};
 use checkrein_core::run::RunId;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::sql::{Connection, OptionalExtension, params};
 
 use super::Store;
 use crate::transfer::{FORMAT, Line, decode};

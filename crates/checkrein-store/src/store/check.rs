@@ -4,9 +4,10 @@ use checkrein_core::checkpoint::{Checkpoint, CheckpointId};
 use checkrein_core::deliverable::Digest;
 use checkrein_core::event::{Event, fold_checkpoint};
 use jiff::Timestamp;
-use rusqlite::Connection;
 
-use super::{Store, at_one_moment};
+use crate::sql::{Connection, Kind, OptionalExtension, params};
+
+use super::Store;
 use crate::{StoreError, checkpoint, run};
 
 /// What was looked at, and what is wrong with it.
@@ -23,16 +24,18 @@ pub struct Checked {
 
 /// Nobody reads more.
 const PROBLEMS_MAX: usize = 100;
+/// So many events are read at a time.
+const PART: i64 = 1000;
 
 impl Store {
     /// The file is sound, every checkpoint is what its events say, every content is what its digest
     /// says. A problem found is part of the answer, not an error.
     pub async fn check(&self) -> Result<Checked, StoreError> {
-        self.read(|connection| at_one_moment(connection, |connection| Ok(examine(connection))))
+        self.read(|connection| connection.at_one_moment(|connection| Ok(examine(connection))))
     }
 }
 
-pub(super) fn examine(connection: &Connection) -> Checked {
+pub(crate) fn examine(connection: &Connection) -> Checked {
     let mut checked = Checked::default();
     for part in [file, checkpoints, answers, runs, contents] {
         if let Err(error) = part(connection, &mut checked) {
@@ -42,9 +45,19 @@ pub(super) fn examine(connection: &Connection) -> Checked {
     checked
 }
 
-/// SQLite's own look at its pages and indexes.
-pub(super) fn file(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError> {
-    let mut pragma = connection.prepare("PRAGMA integrity_check")?;
+/// What is wrong with a file by itself.
+pub(crate) fn examine_file(connection: &Connection) -> Result<Option<String>, StoreError> {
+    let mut checked = Checked::default();
+    file(connection, &mut checked)?;
+    Ok(checked.problems.into_iter().next())
+}
+
+/// SQLite's own look at its pages and indexes; a server looks after its own.
+fn file(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError> {
+    if connection.kind() == Kind::Postgres {
+        return Ok(());
+    }
+    let mut pragma = connection.prepare_cached("PRAGMA integrity_check")?;
     let mut rows = pragma.query([])?;
     while let Some(row) = rows.next()? {
         let found: String = row.get(0)?;
@@ -58,24 +71,30 @@ pub(super) fn file(connection: &Connection, checked: &mut Checked) -> Result<(),
 
 /// Folding the events of a checkpoint gives the checkpoint.
 fn checkpoints(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError> {
-    let mut select = connection.prepare(
+    let mut select = connection.prepare_cached(
         "SELECT stream, seq, at_ms, body FROM events
-                            WHERE stream NOT IN (SELECT id FROM runs) ORDER BY stream, seq",
+         WHERE (stream, seq) > (?1, ?2) AND stream NOT IN (SELECT id FROM runs) ORDER BY stream, seq LIMIT ?3",
     )?;
-    let mut rows = select.query([])?;
     let mut current: Option<Stream> = None;
-    while let Some(row) = rows.next()? {
-        checked.events += 1;
-        let (name, seq): (String, i64) = (row.get(0)?, row.get(1)?);
-        if current.as_ref().is_none_or(|stream| stream.name != name) {
-            if let Some(finished) = current.take() {
-                finished.compare(connection, checked)?;
+    let mut last = (String::new(), i64::MIN);
+    loop {
+        let part = select.query_map(params![last.0, last.1, PART], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?;
+        let part: Vec<(String, i64, i64, String)> = part.collect::<Result<_, _>>()?;
+        let Some((stream, seq, ..)) = part.last() else { break };
+        last = (stream.clone(), *seq);
+        for (name, seq, at_ms, body) in part {
+            checked.events += 1;
+            if current.as_ref().is_none_or(|stream| stream.name != name) {
+                if let Some(finished) = current.take() {
+                    finished.compare(connection, checked)?;
+                }
+                current = Some(Stream { name, events: 0, state: None, fault: None });
             }
-            current = Some(Stream { name, events: 0, state: None, fault: None });
-        }
-        let (at_ms, body): (i64, String) = (row.get(2)?, row.get(3)?);
-        if let Some(stream) = &mut current {
-            stream.fold(seq, at_ms, &body);
+            if let Some(stream) = &mut current {
+                stream.fold(seq, at_ms, &body);
+            }
         }
     }
     if let Some(finished) = current {
@@ -144,7 +163,8 @@ fn answers(connection: &Connection, checked: &mut Checked) -> Result<(), StoreEr
         ),
         ("it was answered before it was asked", "resolved_ms < created_ms"),
     ] {
-        let mut select = connection.prepare(&format!("SELECT id FROM checkpoints WHERE {condition}"))?;
+        let mut select =
+            connection.prepare_cached(&format!("SELECT id FROM checkpoints WHERE {condition}"))?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             checked.problem(format!("checkpoint `{}`: {fault}", row.get::<_, String>(0)?));
@@ -155,7 +175,7 @@ fn answers(connection: &Connection, checked: &mut Checked) -> Result<(), StoreEr
 
 /// Folding the events of a run gives the run.
 fn runs(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError> {
-    let mut select = connection.prepare("SELECT id FROM runs ORDER BY number")?;
+    let mut select = connection.prepare_cached("SELECT id FROM runs ORDER BY number")?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
         let id: String = row.get(0)?;
@@ -171,18 +191,21 @@ fn runs(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError
 }
 
 fn contents(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError> {
-    let mut select = connection.prepare("SELECT digest, bytes FROM contents")?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
+    // One at a time: they may be large.
+    let next = "SELECT digest, bytes FROM contents WHERE digest > ?1 ORDER BY digest LIMIT 1";
+    let mut select = connection.prepare_cached(next)?;
+    let mut last: Vec<u8> = Vec::new();
+    loop {
+        let read = |row: &crate::sql::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let found: Option<(Vec<u8>, Vec<u8>)> = select.query_row([&last], read).optional()?;
+        let Some((digest, bytes)) = found else { return Ok(()) };
         checked.contents += 1;
-        let digest: Vec<u8> = row.get(0)?;
-        let actual = Digest::of(row.get_ref(1)?.as_blob().unwrap_or_default());
-        if actual.as_bytes().as_slice() != digest {
+        if Digest::of(&bytes).as_bytes().as_slice() != digest {
             let named = Digest::from_bytes(&digest).map_or("?".to_owned(), |digest| digest.to_string());
             checked.problem(format!("content {named} is not what it was"));
         }
+        last = digest;
     }
-    Ok(())
 }
 
 impl Checked {

@@ -18,7 +18,7 @@ impl Wake for Unpark {
     }
 }
 
-pub(super) fn block_on<T>(work: impl Future<Output = T>) -> T {
+pub fn block_on<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
@@ -31,7 +31,7 @@ pub(super) fn block_on<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// The same until `deadline`; none if it has passed.
-pub(super) fn block_on_until<T>(deadline: Instant, work: impl Future<Output = T>) -> Option<T> {
+pub fn block_on_until<T>(deadline: Instant, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);

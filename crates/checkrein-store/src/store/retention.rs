@@ -1,7 +1,8 @@
 //! Removes what was decided long ago (W19).
 
 use jiff::Timestamp;
-use rusqlite::{Connection, params};
+
+use crate::sql::{Connection, params};
 
 use super::Store;
 use crate::StoreError;
@@ -88,7 +89,7 @@ fn remove_some(
     let rows: Vec<(i64, String, Vec<u8>)> = rows.collect::<Result<_, _>>()?;
     let mut swept = Swept::default();
     for (number, id, digest) in &rows {
-        let removed = |sql: &str, id: &dyn rusqlite::ToSql| -> Result<i64, rusqlite::Error> {
+        let removed = |sql: &str, id: &dyn crate::sql::ToSql| -> Result<i64, crate::sql::Error> {
             let count = connection.prepare_cached(sql)?.execute([id])?;
             Ok(i64::try_from(count).unwrap_or(i64::MAX))
         };
