@@ -24,6 +24,8 @@ pub struct Waiting {
 pub struct Asks {
     pub kind: AskKind,
     pub question: String,
+    /// What the work is, in a line: a job's description, a workflow's name; nothing for a worker.
+    pub subject: String,
     /// The reasons of the decision that holds.
     pub because: Vec<String>,
     /// What is asked about, in the words of who asks; the beginning of it where it is long.
@@ -70,6 +72,7 @@ impl Engine {
             return Ok(Asks {
                 kind: AskKind::Worker,
                 question: format!("{} wants a {} approved.", checkpoint.worker, spaced(&checkpoint.kind)),
+                subject: String::new(),
                 because: self.reasons_of_worker(checkpoint)?,
                 about: about(deliverable),
             });
@@ -84,6 +87,7 @@ impl Engine {
         Ok(Asks {
             kind: if review { AskKind::Review } else { AskKind::CheckIn },
             question: text("question"),
+            subject: first_line(&text(if review { "description" } else { "workflow_id" })),
             because: because.into_iter().collect(),
             about: beginning(&if review { text("summary") } else { found(&asked) }),
         })
@@ -122,6 +126,10 @@ fn about(deliverable: Option<Deliverable>) -> String {
         Some(Deliverable::Json(value)) => beginning(&value.to_string()),
         Some(Deliverable::Bytes(bytes)) => format!("{} bytes that are no text", bytes.len()),
     }
+}
+
+fn first_line(text: &str) -> String {
+    text.trim().lines().next().unwrap_or_default().to_owned()
 }
 
 fn beginning(text: &str) -> String {

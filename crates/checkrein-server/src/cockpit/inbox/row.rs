@@ -27,6 +27,7 @@ pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
                 h2 { a href=(page) data-open="" { (shown(&asks.question)) } }
                 (ago(checkpoint.created_at, now))
             }
+            @if !asks.subject.is_empty() { p class="subject" { (excerpt(&asks.subject, 160)) } }
             p class="meta" {
                 (kind(asks.kind)) " · " (shown(&checkpoint.worker))
                 @if !checkpoint.phase.is_empty() { " · " (shown(&checkpoint.phase)) }

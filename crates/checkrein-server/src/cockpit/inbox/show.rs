@@ -46,8 +46,10 @@ async fn show(visit: Visit) -> Result<View, Problem> {
             h1 { "Inbox" }
             p class="quiet" { "Everything that waits for a person, the oldest first." }
         }
-        (filters(&visit, filtered))
-        @if visit.may(Act::GiveVerdict) { (several(&visit)) }
+        div class="tools" {
+            (filters(&visit, filtered))
+            @if visit.may(Act::GiveVerdict) { (several(&visit)) }
+        }
         div id="waiting" class="rows" data-region="rows" {
             @for waiting in &page.items { (row(&visit, waiting, now)) }
             @if page.items.is_empty() { (nothing(filtered || after > 0)) }

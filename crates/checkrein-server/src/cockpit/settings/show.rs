@@ -81,12 +81,15 @@ async fn show(visit: Visit) -> Result<View, Problem> {
 fn server(visit: &Visit) -> Markup {
     let app = &visit.call.app;
     let limits = app.limits();
+    let mut names = app.names().all();
+    names.sort();
+    names.dedup();
     html! {
         section class="card" {
             h2 { "This server" }
             dl class="pairs" {
                 dt { "Version" } dd { (env!("CARGO_PKG_VERSION")) }
-                dt { "Answers under" } dd { (app.names().all().join(", ")) }
+                dt { "Answers under" } dd { (names.join(", ")) }
                 dt { "Goes on with runs" } dd { @if app.workers().is_some() { "yes" } @else { "no: `checkrein worker` does elsewhere" } }
                 dt { "Bodies at most" } dd { (limits.body_bytes_max >> 20) " MiB" }
                 dt { "Description" } dd { a href="/v1/openapi.json" { "OpenAPI" } " · " a href="/metrics" { "metrics" } }

@@ -2,6 +2,8 @@
 
 mod door;
 mod inbox;
+mod roles;
+mod run;
 
 use checkrein_core::principal::Role;
 
