@@ -132,9 +132,8 @@ impl Endpoint {
                         known_at = Instant::now();
                         continue;
                     }
-                    match tokio::time::timeout(left, pieces.next()).await {
-                        Ok(piece) => return piece.map(|piece| (piece, (app, by, pieces, known_at))),
-                        Err(_) => {}
+                    if let Ok(piece) = tokio::time::timeout(left, pieces.next()).await {
+                        return piece.map(|piece| (piece, (app, by, pieces, known_at)));
                     }
                 }
             },

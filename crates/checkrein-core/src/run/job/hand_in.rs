@@ -232,6 +232,7 @@ mod tests {
             written_at: jiff::Timestamp::UNIX_EPOCH,
             given: None,
             delivered: false,
+            key: None,
         };
         BriefJson {
             job: "j".to_owned(),
