@@ -90,6 +90,7 @@ fn fill(path: &Path) -> Result<String, Box<dyn Error>> {
             kind: PrincipalKind::Person,
             role: Role::Admin,
             expires_at: None,
+            worker: None,
         };
         Ok(engine.create_token(&by, new).await?.secret)
     })
