@@ -24,7 +24,7 @@ pub struct Waiting {
 pub struct Asks {
     pub kind: AskKind,
     pub question: String,
-    /// What the work is, in a line: a job's description, a workflow's name; nothing for a worker.
+    /// What the work is, in a line: a job's description. Nothing where the worker's name says it.
     pub subject: String,
     /// The reasons of the decision that holds.
     pub because: Vec<String>,
@@ -87,7 +87,7 @@ impl Engine {
         Ok(Asks {
             kind: if review { AskKind::Review } else { AskKind::CheckIn },
             question: text("question"),
-            subject: first_line(&text(if review { "description" } else { "workflow_id" })),
+            subject: if review { first_line(&text("description")) } else { String::new() },
             because: because.into_iter().collect(),
             about: beginning(&if review { text("summary") } else { found(&asked) }),
         })

@@ -12,6 +12,9 @@ use super::visit::Visit;
 use super::{assets, navigation};
 use crate::answer::value;
 
+/// A file of JSON objects, a line each.
+pub const JSON_LINES: &str = "application/jsonl";
+
 /// Only files of this server, no script and no style inside a page, no frame around it, forms to here alone.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; \
@@ -28,7 +31,7 @@ pub fn response(visit: &Visit, shown: Shown) -> Response {
 fn page(visit: &Visit, view: View) -> Response {
     let document = document(visit, &view).into_string();
     let document = match view.secrets {
-        Secrets::Masked => Mask::new(&visit.call.app, view.about.as_ref()).page(&document),
+        Secrets::Masked => Mask::new(&visit.call.app, &view.about).page(&document),
         Secrets::Shown => document,
     };
     let mut response = (view.status, document).into_response();
@@ -59,7 +62,20 @@ fn elsewhere(see: See) -> Response {
 }
 
 fn download(visit: &Visit, file: Download) -> Response {
-    let bytes = Mask::new(&visit.call.app, file.about.as_ref()).bytes(file.bytes);
+    let engine = visit.engine();
+    let bytes = match file.media_type {
+        // Each line stays what it was: only texts in it change.
+        JSON_LINES => file
+            .bytes
+            .split_inclusive(|byte| *byte == b'\n')
+            .flat_map(|line| {
+                let (line, end) = line.strip_suffix(b"\n").map_or((line, ""), |line| (line, "\n"));
+                let clean = engine.redacted_json(line, file.about.as_ref()).into_owned();
+                clean.into_iter().chain(end.bytes()).collect::<Vec<u8>>()
+            })
+            .collect(),
+        _ => Mask::new(&visit.call.app, file.about.as_slice()).bytes(file.bytes),
+    };
     let mut response = bytes.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.media_type));

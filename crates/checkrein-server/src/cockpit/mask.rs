@@ -14,10 +14,13 @@ pub struct Mask<'a> {
 }
 
 impl<'a> Mask<'a> {
-    pub fn new(app: &'a App, about: Option<&RunId>) -> Mask<'a> {
-        let secrets = about.map(|job| app.engine().job_secrets(job)).unwrap_or_default();
+    pub fn new(app: &'a App, about: &[RunId]) -> Mask<'a> {
+        let secrets = about.iter().flat_map(|job| app.engine().job_secrets(job));
         // Shorter ones would be found in every other word.
-        let of_job = secrets.into_iter().filter(|secret| secret.len() >= 4).collect();
+        let mut of_job: Vec<String> = secrets.filter(|secret| secret.len() >= 4).collect();
+        // One may begin with another; the longer one must not leave its end behind.
+        of_job.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        of_job.dedup();
         Mask { app, of_job }
     }
 

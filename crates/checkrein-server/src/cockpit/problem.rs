@@ -1,10 +1,12 @@
 //! What went wrong, in words, with what to do next.
 
-use axum::extract::Request;
-use axum::http::{HeaderMap, header};
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, header, request::Parts};
 use axum::response::Response;
 use maud::{Markup, html};
 
+use super::door;
 use super::layout;
 use super::sign_in::start;
 use super::view::View;
@@ -16,7 +18,7 @@ use crate::error::{Kind, Problem};
 /// A problem as a page; whoever is not known yet is asked to sign in.
 pub fn page(app: &App, visit: Option<&Visit>, headers: &HeaderMap, problem: &Problem) -> Response {
     let nobody = || {
-        let call = Call::visiting(app, None, Vec::new(), std::sync::Arc::new(headers.clone()), None);
+        let call = Call::visiting(app, None, Vec::new(), Arc::new(headers.clone()), None);
         Visit::new(call, None, headers, "/".to_owned(), "")
     };
     let made;
@@ -41,14 +43,20 @@ pub fn page(app: &App, visit: Option<&Visit>, headers: &HeaderMap, problem: &Pro
 }
 
 /// A page that does not exist, for whoever reads pages.
-pub fn nothing_there(app: &App, request: &Request) -> Option<Response> {
-    let wants = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    if !wants.is_some_and(|wants| wants.contains("text/html")) || request.uri().path().starts_with("/v1/") {
+pub async fn nothing_there(app: &App, parts: &Parts) -> Option<Response> {
+    let (headers, path) = (&parts.headers, parts.uri.path());
+    let wants = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if !wants.is_some_and(|wants| wants.contains("text/html")) || path.starts_with("/v1/") {
         return None;
     }
-    let problem = Problem::new(Kind::NotFound, format!("there is no page `{}`", request.uri().path()))
+    let problem = Problem::new(Kind::NotFound, format!("there is no page `{path}`"))
         .hint("the link may be old; the inbox has everything that waits");
-    Some(page(app, None, request.headers(), &problem))
+    // Whoever is known keeps the way to everything else.
+    let guest = door::guest(app, parts, None).await.ok().flatten();
+    let known = guest.as_ref().map(|guest| (guest.by.clone(), guest.session.clone()));
+    let call = Call::visiting(app, known, Vec::new(), Arc::new(headers.clone()), None);
+    let visit = Visit::new(call, guest, headers, "/".to_owned(), "");
+    Some(page(app, Some(&visit), headers, &problem))
 }
 
 /// A problem as all that there is on a page.

@@ -20,7 +20,7 @@ pub struct View {
     pub place: Option<Place>,
     pub status: StatusCode,
     pub live: Vec<Live>,
-    pub about: Option<RunId>,
+    pub about: Vec<RunId>,
     pub files: Vec<&'static str>,
     pub secrets: Secrets,
     pub width: Width,
@@ -60,7 +60,7 @@ impl View {
             place: None,
             status: StatusCode::OK,
             live: Vec::new(),
-            about: None,
+            about: Vec::new(),
             files: Vec::new(),
             secrets: Secrets::Masked,
             width: Width::Text,
@@ -79,9 +79,10 @@ impl View {
         self
     }
 
-    /// The job whose secrets it must not show.
-    pub fn about(self, job: &RunId) -> View {
-        View { about: Some(job.clone()), ..self }
+    /// A job whose secrets it must not show.
+    pub fn about(mut self, job: &RunId) -> View {
+        self.about.push(job.clone());
+        self
     }
 
     /// A script or a style of its own, by its name among the assets.

@@ -122,10 +122,11 @@ pub fn router(app: &App) -> Router {
     cockpit::add(router, app)
         .route(http::PATH, any(move |request: Request| mcp.clone().answer(request)))
         .fallback(move |request: Request| async move {
-            if let Some(page) = cockpit::nothing_there(&nowhere, &request) {
+            let (parts, _) = request.into_parts();
+            if let Some(page) = cockpit::nothing_there(&nowhere, &parts).await {
                 return page;
             }
-            Problem::new(Kind::NotFound, format!("there is nothing at `{}`", request.uri().path()))
+            Problem::new(Kind::NotFound, format!("there is nothing at `{}`", parts.uri.path()))
                 .hint("`GET /v1/openapi.json` lists what there is")
                 .into_response()
         })

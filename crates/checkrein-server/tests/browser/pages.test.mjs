@@ -1,9 +1,13 @@
 // Every page in a real browser: light and dark, wide and narrow, sound and safe, whatever others wrote.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { looks, sound, until, world } from "./world.mjs";
+import { PATIENCE, looks, sound, until, world } from "./world.mjs";
 
 const EVIL = "<img src=x onerror=alert(1)>\"'&<script>alert(2)</script>";
 
@@ -103,6 +107,34 @@ test("whoever is not signed in is asked to, and led on", async () => {
   await page.click("button.primary");
   await page.waitForURL(/checkpoints\/draft-1$/);
   await context.close();
+});
+
+test("the link that a new server prints signs in once", async () => {
+  const place = mkdtempSync(join(tmpdir(), "checkrein-link-"));
+  const env = { ...process.env, HOME: place, CHECKREIN_STORE: join(place, "store.db") };
+  const server = spawn(process.env.CHECKREIN_BIN, ["serve", "--listen", "127.0.0.1:0"], { cwd: place, env, stdio: ["ignore", "ignore", "pipe"] });
+  let log = "";
+  server.stderr.on("data", (piece) => (log += piece));
+  try {
+    const link = await until(() => /http:\S+#sign-in=\S+/.exec(log)?.[0], () => log);
+    const context = await here.browser.newContext();
+    context.setDefaultTimeout(PATIENCE);
+    const page = await context.newPage();
+    await page.goto(link);
+    await page.waitForURL(/\/inbox$/);
+    await page.waitForSelector("text=Nothing waits for you");
+    // What was behind # is nowhere any more, and good for nothing.
+    assert.ok(!page.url().includes("sign-in"));
+    const other = await (await here.browser.newContext()).newPage();
+    await other.goto(link);
+    await other.waitForSelector("text=it works once");
+    await other.context().close();
+    await context.close();
+  } finally {
+    server.kill("SIGTERM");
+    await new Promise((done) => server.once("exit", done));
+    rmSync(place, { recursive: true, force: true, maxRetries: 5 });
+  }
 });
 
 test("a job is given by the form, with everything it takes, and followed to its hold", async () => {

@@ -1,3 +1,4 @@
+use checkrein_core::run::RunId;
 use checkrein_engine::Act;
 use checkrein_store::CheckpointFilter;
 use maud::{Markup, html};
@@ -56,7 +57,9 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         }
         div id="more" data-region="" { (next_page(next, "Show what came later")) }
     };
-    Ok(View::new("Inbox", body).at(Place::Inbox).live(Live::Everything))
+    let view = View::new("Inbox", body).at(Place::Inbox).live(Live::Everything);
+    let runs = page.items.iter().filter_map(|waiting| waiting.checkpoint.run.clone());
+    Ok(runs.fold(view, |view, run| view.about(&RunId::new(run))))
 }
 
 fn filters(visit: &Visit, filtered: bool) -> Markup {

@@ -3,6 +3,7 @@ use checkrein_engine::EventsOf;
 use checkrein_store::Position;
 
 use super::audit::{READ_AT_ONCE, line};
+use crate::cockpit::layout::JSON_LINES;
 use crate::cockpit::page::Page;
 use crate::cockpit::view::Download;
 use crate::cockpit::visit::Visit;
@@ -31,7 +32,7 @@ async fn download(visit: Visit) -> Result<Download, Problem> {
     }
     Ok(Download {
         name: format!("audit-{id}.jsonl"),
-        media_type: "application/jsonl",
+        media_type: JSON_LINES,
         bytes: text.into_bytes(),
         about: Some(RunId::new(id)),
     })

@@ -77,6 +77,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         div id="more" data-region="" { (newer_and_older(before.map(|_: i64| address("")), older)) }
     };
     let view = View::new("Runs and jobs", body).at(Place::Runs);
+    let view = page.items.iter().fold(view, |view, stored| view.about(&stored.run.id));
     // Looking at older ones, new ones are elsewhere.
     Ok(if before.is_none() { view.live(Live::Everything) } else { view })
 }

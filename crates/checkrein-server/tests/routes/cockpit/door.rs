@@ -96,6 +96,7 @@ fn what_is_not_there_is_told_in_words_to_people_and_as_a_problem_to_programs() {
     let ann = person(&place, Role::Viewer, "ann");
     let nowhere = ann.get("/nowhere").expect(404);
     assert!(nowhere.body.contains("There is nothing here") && nowhere.body.contains("/nowhere"));
+    assert!(nowhere.body.contains("href=\"/runs\""), "the way to everything else");
     let missing = ann.get("/checkpoints/none").expect(404);
     assert!(missing.body.contains("none"), "{}", missing.body);
     place.client().get("/nowhere").refused(404, "not-found");

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use super::{page, person, send};
 use crate::job::{give, held, making};
+use crate::place::Place;
 
 #[test]
 fn a_job_is_given_followed_and_ended_by_forms() {
@@ -75,4 +76,32 @@ fn every_event_of_a_run_is_there_to_be_searched_and_kept() {
         assert!(page(&vic, &format!("/runs/{id}/{tab}")).contains("aria-current=\"page\""), "{tab}");
     }
     assert!(vic.get("/runs/none").expect(404).body.contains("none"));
+}
+
+/// A careless agent tells what it was given; no page does.
+#[test]
+fn what_is_secret_of_a_job_is_on_no_page() {
+    let agent = r#"cat > /dev/null; echo "reads $CHECKREIN_DATASOURCE_DB"
+printf '{"summary": "read %s", "next_todos": ["read %s"]}' "$CHECKREIN_DATASOURCE_DB" "$CHECKREIN_DATASOURCE_DB" > "$CHECKREIN_RESULT""#;
+    let settings = json!({"agent": agent}).to_string();
+    let place =
+        Place::making().settings(&settings).env("PATH", &std::env::var("PATH").unwrap()).working().start();
+    let admin = place.as_role(Role::Admin);
+    let job = json!({"description": "read it", "datasources": {"db": "postgres://u:hid<&den-word@h/d"}});
+    let id = give(&admin, &job);
+    held(&admin, &id);
+    let vic = person(&place, Role::Viewer, "vic");
+    for path in [
+        "/inbox".to_owned(),
+        "/runs".to_owned(),
+        format!("/runs/{id}"),
+        format!("/runs/{id}/output"),
+        format!("/runs/{id}/report"),
+        format!("/runs/{id}/audit"),
+        format!("/runs/{id}/audit.jsonl"),
+    ] {
+        let shown = page(&vic, &path);
+        assert!(!shown.contains("den-word"), "{path}: {shown}");
+    }
+    assert!(page(&vic, "/inbox").contains("***"));
 }
