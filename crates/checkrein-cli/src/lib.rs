@@ -43,6 +43,7 @@ fn as_a_process(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCod
         process::SUPERVISE => Some(process::supervise(Path::new(&arguments.next()?))),
         process::SANDBOX => Some(process::sandbox(arguments)),
         process::SANDBOXED => Some(process::sandboxed(arguments)),
+        checkrein_engine::HOST => Some(checkrein_engine::host(Path::new(&arguments.next()?))),
         _ => None,
     }
 }

@@ -235,6 +235,7 @@ fn run_with(findings: usize, steps: usize) -> Result<(Run, Numbered), Box<dyn Er
             workflow: "bench".to_owned(),
             description: None,
             agent: None,
+            agent_spec: None,
             secrets: Vec::new(),
             phases: vec![phase],
         },

@@ -2,6 +2,7 @@
 //!
 //! Nothing in this crate reads a clock, a file or the environment, makes an id or starts a process.
 
+pub mod activity;
 pub mod boundary;
 pub mod decision;
 pub mod policy;

@@ -120,7 +120,14 @@ fn with_agent(plan: Plan, settings: &Settings) -> Result<Plan, DefinitionError> 
             "name its command as `agent:` in the workflow or in checkrein.yaml, such as `agent: claude -p`",
         );
     }
-    Ok(Plan { agent, ..plan })
+    let agent_spec = match &agent {
+        Some(agent) => settings.agent_named(agent).map_err(|problem| DefinitionError::Refused {
+            message: format!("agent `{agent}`: {}", problem.message),
+            hint: problem.hint.clone(),
+        })?,
+        None => None,
+    };
+    Ok(Plan { agent, agent_spec: agent_spec.map(Box::new), ..plan })
 }
 
 /// A run keeps its definition, so what is secret must not be written in it.

@@ -1,6 +1,7 @@
 //! Where decisions meet I/O. Each thing a person, a program or an agent can do is one method of
 //! [`Engine`]; the command line, HTTP and MCP call the same one.
 
+mod agent;
 mod authority;
 mod checkpoint;
 mod definition;
@@ -41,8 +42,10 @@ use request::Requests;
 use search::Searching;
 use secret::{JobSecrets, Secrets};
 
+pub use agent::{ActivityItem, ActivityPage, ModelRequest};
 pub use authority::{Act, MATRIX, allowed, least};
 pub use checkpoint::{CheckpointView, Judged, Naming, NewCheckpoint, VerdictRequest};
+pub use checkrein_agent::{Found as AgentFound, HOST, doctor as agents_found, host};
 pub use definition::{Defined, DefinitionError, RunRequest, define};
 pub use doctor::{Finding, State, examine, examine_server};
 pub use error::EngineError;

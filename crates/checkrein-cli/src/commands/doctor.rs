@@ -1,4 +1,5 @@
-use checkrein_engine::{Finding, State, examine, examine_server};
+use checkrein_core::config::agent::AgentKind;
+use checkrein_engine::{AgentFound, Finding, State, examine, examine_server};
 use checkrein_store::StoreAddress;
 
 use crate::error::{CliError, Exit};
@@ -22,6 +23,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         Err(error) => findings.push(Finding::new("store", State::Broken, error.words())),
     }
     findings.push(settings(args));
+    findings.extend(agents(args));
     findings.push(verdicts());
     let worst = findings.iter().map(|finding| finding.state).max().unwrap_or(State::Good);
     let exit = if worst == State::Broken { Exit::Failed } else { Exit::Done };
@@ -48,6 +50,57 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         ]);
     }
     Ok(Output::text(table.render()).exit(exit))
+}
+
+/// Which agents are there, and whether they would work.
+fn agents(args: &Args) -> Vec<Finding> {
+    let get = |name: &str| std::env::var(name).ok();
+    let check = "agents";
+    let mut findings = Vec::new();
+    let mut missing = Vec::new();
+    for health in checkrein_engine::agents_found(get) {
+        let name = health.preset.name();
+        findings.push(match health.found {
+            AgentFound::Works { version, login: Some(login) } => {
+                Finding::new(check, State::Good, format!("{name}: {version}, with {login}"))
+            }
+            AgentFound::Works { version, login: None } => {
+                let found = format!("{name}: {version}, and no key or login was found");
+                Finding::new(check, State::Info, found).remedy("log in with it, or set its key")
+            }
+            AgentFound::Broken { why } => Finding::new(check, State::Warning, format!("{name}: {why}"))
+                .remedy(format!("run `{name} --version`")),
+            AgentFound::Missing => {
+                missing.push(name);
+                continue;
+            }
+        });
+    }
+    if !missing.is_empty() {
+        findings.push(Finding::new(check, State::Info, format!("not installed: {}", missing.join(", "))));
+    }
+    let Ok((settings, _)) = args.store.settings() else { return findings };
+    findings.push(match settings.agent_named("builtin") {
+        Err(problem) => Finding::new(check, State::Info, format!("builtin: {}", problem.message))
+            .remedy(problem.hint.clone().unwrap_or_default()),
+        Ok(spec) => {
+            let needed = spec.into_iter().filter_map(|spec| match spec.kind {
+                AgentKind::Builtin(builtin) => Some([builtin.strategic, builtin.tactical]),
+                _ => None,
+            });
+            let without = needed.flatten().find(|model| {
+                model.needs_key() && get(model.key_variable()).is_none_or(|key| key.trim().is_empty())
+            });
+            match without {
+                Some(model) => {
+                    let found = format!("builtin: the model `{}` has no key", model.model);
+                    Finding::new(check, State::Info, found).remedy(format!("set {}", model.key_variable()))
+                }
+                None => Finding::new(check, State::Good, "builtin: its models have what they need"),
+            }
+        }
+    });
+    findings
 }
 
 /// The files that apply, and whether they are sound.

@@ -3,8 +3,10 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use checkrein_core::activity::told;
 use checkrein_core::run::{RunEvent, RunStatus, log};
 use checkrein_engine::RunView;
+use checkrein_server::wire::activity::LlmRequest;
 use checkrein_server::wire::run::AttemptOutput;
 
 use crate::error::CliError;
@@ -24,6 +26,9 @@ pub struct Args {
     /// The records instead of the output: one JSON object per line
     #[arg(long)]
     json: bool,
+    /// What the built-in agent asked of its model, one line for each; with an id, that request and its answer, whole
+    #[arg(long, value_name = "START.NUMBER", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["follow", "json", "step"])]
+    requests: Option<String>,
     #[command(flatten)]
     store: DeskPlace,
 }
@@ -35,6 +40,9 @@ const ASK_EVERY: Duration = Duration::from_secs(1);
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let desk = args.store.desk_to_read()?;
+    if let Some(wanted) = &args.requests {
+        return requests(&desk, &args.run, Some(wanted.as_str()).filter(|wanted| !wanted.is_empty()));
+    }
     let mut shown = Shown::default();
     loop {
         let view = desk.view(&args.run)?;
@@ -59,6 +67,39 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             Desk::There(_) => ASK_EVERY,
         });
     }
+}
+
+/// What was asked of a model.
+fn requests(desk: &Desk, run: &str, wanted: Option<&str>) -> Result<Output, CliError> {
+    let found: Vec<LlmRequest> = match (desk, wanted) {
+        (Desk::Here(session), _) => {
+            let who = session.principal()?;
+            let found = session.wait(session.engine.model_requests(&who, run, wanted))?;
+            found.into_iter().map(|one| LlmRequest::of(one, wanted.is_some())).collect()
+        }
+        (Desk::There(remote), None) => remote.get(&["runs", run, "requests"], &[])?,
+        (Desk::There(remote), Some(wanted)) => vec![remote.get(&["runs", run, "requests", wanted], &[])?],
+    };
+    if let Some(wanted) = wanted {
+        let none = || CliError::conflict(format!("there is no request `{wanted}`"));
+        return Output::json(found.first().ok_or_else(none)?);
+    }
+    let line = |one: &LlmRequest| {
+        let how = match (&one.error, one.status) {
+            (Some(error), _) => one_line(error),
+            (None, Some(status)) => status.to_string(),
+            (None, None) => String::new(),
+        };
+        format!(
+            "{:<8} {:.0} {} {}ms {} {how}\n",
+            one.id,
+            one.started_at,
+            one_line(&one.task),
+            one.duration_ms,
+            one_line(&one.model)
+        )
+    };
+    Ok(Output::text(found.iter().map(line).collect::<String>()))
 }
 
 /// What was printed already.
@@ -95,8 +136,8 @@ impl Shown {
             }
             let Some(offsets) = self.heard.get_mut(number) else { continue };
             for (offset, stream) in offsets.iter_mut().zip([&attempt.stdout, &attempt.stderr]) {
-                let new = stream.get(*offset..).unwrap_or_default();
-                write!(out, "{}", harmless(new))?;
+                let new = told(stream.get(*offset..).unwrap_or_default());
+                write!(out, "{}", harmless(&new))?;
                 self.open_line = new.chars().last().map_or(self.open_line, |last| last != '\n');
                 *offset = stream.len();
             }
@@ -118,9 +159,14 @@ impl Shown {
             self.attempt = None;
             self.offsets = [0; 2];
         }
-        if let Some((under_way, task)) = view.run.task_under_way().filter(|(_, task)| wanted(&task.id)) {
-            let base = checkrein_engine::output_name(under_way.start, &task.id);
-            self.print(session, view, &base, &task.id, under_way.attempt)?;
+        let under_way = view.run.state.under_way.as_ref();
+        let task = match view.run.job() {
+            Some((_, job)) => Some(job.phase.name()),
+            None => view.run.task_under_way().map(|(_, task)| task.id.clone()),
+        };
+        if let Some((under_way, task)) = under_way.zip(task).filter(|(_, task)| wanted(task)) {
+            let base = checkrein_engine::output_name(under_way.start, &task);
+            self.print(session, view, &base, &task, under_way.attempt)?;
         }
         std::io::stdout().lock().flush()
     }
@@ -142,9 +188,10 @@ impl Shown {
         let files = session.engine.output_files(&view.run.id, base);
         for (offset, path) in self.offsets.iter_mut().zip([&files.stdout, &files.stderr]) {
             let new = after(path, offset);
+            let new = told(&String::from_utf8_lossy(&new));
             // What a step wrote must not command the terminal of whoever looks.
-            write!(out, "{}", harmless(&String::from_utf8_lossy(&new)))?;
-            self.open_line = new.last().map_or(self.open_line, |last| *last != b'\n');
+            write!(out, "{}", harmless(&new))?;
+            self.open_line = new.chars().last().map_or(self.open_line, |last| last != '\n');
         }
         Ok(())
     }
@@ -165,7 +212,12 @@ fn after(path: &Path, offset: &mut u64) -> Vec<u8> {
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().unwrap_or_default();
+    let mut bytes = read().unwrap_or_default();
+    // Half of what an agent tells is waited for.
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    if bytes.get(end..).is_some_and(|open| open.starts_with(b"{\"at\":")) {
+        bytes.truncate(end);
+    }
     *offset += bytes.len() as u64;
     bytes
 }

@@ -15,6 +15,8 @@ mod job;
 mod level;
 mod log;
 mod mcp;
+mod message;
+mod pause;
 mod policy;
 mod reject;
 pub mod report;
@@ -73,7 +75,12 @@ enum Command {
     /// Do the work of a run again, as a new run
     Rerun(rerun::Args),
     /// End a run for good
+    #[command(alias = "stop")]
     Cancel(cancel::Args),
+    /// End what runs in a run for now; it goes on when it is resumed
+    Pause(pause::Args),
+    /// Say something to the agent of a job, which it hears while it works
+    Message(message::Args),
     /// All runs, the newest first
     Runs(runs::Args),
     /// A run and everything that happened in it
@@ -164,6 +171,8 @@ impl Cli {
             Command::Resume(args) => resume::run(&args),
             Command::Rerun(args) => rerun::run(&args),
             Command::Cancel(args) => cancel::run(&args),
+            Command::Pause(args) => pause::run(&args),
+            Command::Message(args) => message::run(&args),
             Command::Runs(args) => runs::run(&args),
             Command::Show(args) => show::run(&args),
             Command::Log(args) => log::run(&args),

@@ -107,6 +107,10 @@ fn about(event: &RunEvent) -> String {
             format!("{} {}, {found} {message}", attempt.task, word(&response.status))
         }
         RunEvent::AttemptInterrupted { task, why, .. } => format!("{task}: {}", word(why)),
+        RunEvent::AttemptSpent { task, used, .. } => {
+            let cost = Some(used.cost).filter(|cost| *cost > 0.0);
+            format!("{task}: {}", checkrein_core::activity::used(used.tokens, cost))
+        }
         RunEvent::Decided(decided) => {
             let because: Vec<String> =
                 decided.because.iter().map(|(rule, text)| format!("{rule}: {text}")).collect();

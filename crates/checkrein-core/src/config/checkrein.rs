@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::agent::AgentShape;
 use super::model::ModelShape;
 use super::retention::Retention;
 use super::search::SearchShape;
@@ -46,8 +47,11 @@ pub struct CheckreinShape {
     pub classify: ClassifyConfig,
     /// How long what is settled is kept.
     pub retention: Retention,
-    /// The command that performs `agent:` steps of workflows, with its prompt on standard input.
+    /// What performs jobs and `agent:` steps of workflows: a name in `agents`, a preset (claude, codex, opencode,
+    /// gemini, aider, builtin), or a command with its prompt on standard input.
     pub agent: Option<String>,
+    /// Agents by names of your own, and what is to be different about presets.
+    pub agents: BTreeMap<String, AgentShape>,
     /// Language models by names of your own, for the built-in agent and whatever else talks to one.
     pub models: BTreeMap<String, ModelShape>,
     /// Names of variables whose values are never shown or recorded.

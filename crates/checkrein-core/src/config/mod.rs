@@ -1,6 +1,7 @@
 //! The files and variables settings come from, read into typed values. Reading is pure: whoever
 //! calls brings the text.
 
+pub mod agent;
 mod checkrein;
 pub mod env;
 mod expert;

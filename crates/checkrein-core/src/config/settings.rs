@@ -1,5 +1,6 @@
 //! All settings that apply here, gathered once; each question is then answered from them.
 
+use super::agent::AgentShape;
 use super::checkrein::CheckreinFile;
 use super::env;
 use super::expert::Expert;
@@ -163,6 +164,20 @@ impl Settings {
     /// The command that performs what a workflow leaves to an agent.
     pub fn agent(&self) -> Option<&str> {
         self.files().find_map(|file| file.shape.agent.as_deref())
+    }
+
+    /// What the stronger file says about an agent.
+    pub(super) fn agent_shape(&self, name: &str) -> Option<&AgentShape> {
+        self.files().find_map(|file| file.shape.agents.get(name))
+    }
+
+    /// Names of all agents of the settings.
+    pub fn agents(&self) -> Vec<&str> {
+        let names = self.files().flat_map(|file| file.shape.agents.keys());
+        let mut names: Vec<&str> = names.map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// A language model by its name; what the stronger file says.

@@ -16,6 +16,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::config::agent::AgentSpec;
 use crate::decision::{Handling, StepOrHook};
 pub use fill::FilledTask;
 pub use placeholder::{Context, Unfilled, fill_text};
@@ -30,6 +31,9 @@ pub struct Plan {
     /// The command that performs what is left to an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What that is, where it names an agent and is not a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_spec: Option<Box<AgentSpec>>,
     /// Names of variables whose values are never shown or recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,

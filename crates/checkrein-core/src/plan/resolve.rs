@@ -60,6 +60,7 @@ impl Plan {
             workflow: nearest.title().to_owned(),
             description: said(|workflow| workflow.file.description.as_ref()),
             agent: said(|workflow| workflow.file.agent.as_ref()),
+            agent_spec: None,
             secrets: secrets.into_iter().collect(),
             phases,
         })

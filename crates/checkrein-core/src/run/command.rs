@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::RemedyChosen;
-use super::job::{Author, Conflict, FileChange, FileMark, Landed, NewComment, Todo, Work};
+use super::job::{Author, Conflict, FileChange, FileMark, Landed, NewComment, Spent, Todo, Work};
 use crate::checkpoint::Verdict;
 use crate::policy::Policy;
 use crate::response::Response;
@@ -61,6 +61,11 @@ pub enum Command {
     ChangePolicy {
         policy: Box<Policy>,
         by: String,
+    },
+    /// What the attempt under way has used, of which there will be no result.
+    Spend {
+        start: u64,
+        used: Spent,
     },
     /// The attempt under way was ended to go on later.
     Pause {
@@ -119,7 +124,10 @@ impl Command {
             Command::Land(_) => CommandKind::Land,
             Command::Conflict(_) => CommandKind::Conflict,
             Command::Push { .. } => CommandKind::Push,
-            Command::Comment { .. } | Command::Mark { .. } | Command::ChangePolicy { .. } => CommandKind::Say,
+            Command::Comment { .. }
+            | Command::Mark { .. }
+            | Command::ChangePolicy { .. }
+            | Command::Spend { .. } => CommandKind::Say,
             Command::Finish(_) => CommandKind::Finish,
             Command::Lose { .. } => CommandKind::Lose,
             Command::Answer { .. } => CommandKind::Answer,

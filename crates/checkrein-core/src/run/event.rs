@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::RunStatus;
-use super::job::{Comment, Conflict, FileChange, FileMark, Landed, Todo, Work};
+use super::job::{Comment, Conflict, FileChange, FileMark, Landed, Spent, Todo, Work};
 use crate::decision::{LimitsReached, Outcome, Rule, StepOrHook};
 use crate::deliverable::Digest;
 use crate::plan::Timing;
@@ -49,6 +49,12 @@ pub enum RunEvent {
         task: String,
         attempt: u32,
         why: Interruption,
+    },
+    /// What an attempt used that ended without a result.
+    AttemptSpent {
+        task: String,
+        start: u64,
+        used: Spent,
     },
     /// What the policy made of a response or boundary, where that is more than going on.
     Decided(Box<Decided>),

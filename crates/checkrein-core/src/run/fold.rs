@@ -148,6 +148,7 @@ impl Run {
             }
             // What is about jobs alone was folded above.
             RunEvent::RemedyChosen(_)
+            | RunEvent::AttemptSpent { .. }
             | RunEvent::PhaseWorked(_)
             | RunEvent::PhaseRepeated { .. }
             | RunEvent::PhasePassed { .. }

@@ -357,6 +357,7 @@ impl Run {
             Command::Resume { by } => resume::resume(&mut moved, by),
             Command::Cancel { by, reason } => cancel::cancel(&mut moved, by, reason),
             Command::Comment { comment, by, author } => job::comment(&mut moved, comment, by, author)?,
+            Command::Spend { start, used } => job::spend(&mut moved, start, used)?,
             Command::Mark { file, mark, by } => job::mark(&mut moved, file, mark, by)?,
             Command::ChangePolicy { policy, by } => job::change_policy(&mut moved, policy, by)?,
             Command::Remedy(chosen) => moved.record(RunEvent::RemedyChosen(Box::new(chosen))),

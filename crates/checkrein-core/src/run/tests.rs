@@ -50,6 +50,7 @@ pub(crate) fn plan(text: &str) -> Plan {
         workflow: "w".to_owned(),
         description: None,
         agent: None,
+        agent_spec: None,
         secrets: Vec::new(),
         phases: text.split('|').map(phase).collect(),
     }

@@ -134,6 +134,7 @@ impl Engine {
         let job = Expert::job_settings(expert.as_ref(), over.as_ref());
         let agent = new.agent.clone().or(job.agent).or_else(|| settings.agent().map(str::to_owned));
         let agent = agent.filter(|agent| !agent.trim().is_empty()).ok_or(EngineError::NoAgent)?;
+        let agent_spec = settings.agent_named(&agent).map_err(|problem| Problems::from(*problem))?;
         let repository = match &source {
             None => Repository::Own,
             Some(source) => Repository::Existing {
@@ -154,7 +155,11 @@ impl Engine {
             plan: Plan {
                 workflow: expert.as_ref().map_or_else(|| "job".to_owned(), |expert| expert.name.clone()),
                 description: expert.as_ref().and_then(|expert| expert.description.clone()),
-                agent: Some(command(&agent, &new.directory)),
+                agent: Some(match &agent_spec {
+                    Some(spec) => spec.name.clone(),
+                    None => command(&agent, &new.directory),
+                }),
+                agent_spec: agent_spec.map(Box::new),
                 secrets: settings.secrets().cloned().collect(),
                 phases: Vec::new(),
             },

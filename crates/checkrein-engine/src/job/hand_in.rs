@@ -107,7 +107,7 @@ impl AttemptFiles {
 }
 
 /// Replaces a file, or makes it; nobody ever sees half of it.
-pub fn write_whole(path: &Path, value: &Value) -> Result<(), EngineError> {
+pub(crate) fn write_whole(path: &Path, value: &Value) -> Result<(), EngineError> {
     let broken = |error: &std::io::Error| unusable(path, error);
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = path.with_file_name(format!(".{name}-{}", Uuid::new_v4()));

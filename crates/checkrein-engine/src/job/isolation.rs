@@ -24,16 +24,15 @@ pub(super) fn check(isolation: Isolation) -> Result<(), EngineError> {
     }
 }
 
-/// The command of an agent as it is started.
+/// The command of an agent as it is started; `named` is a text that names files it needs.
 pub(super) fn isolated(
     definition: &JobDefinition,
-    agent: &str,
+    (argv, named): (Vec<OsString>, &str),
     engine: &Engine,
     place: &JobPlace,
 ) -> Result<Vec<OsString>, EngineError> {
-    let shell: Vec<OsString> = vec!["/bin/sh".into(), "-c".into(), agent.into()];
     if definition.isolation == Isolation::None {
-        return Ok(shell);
+        return Ok(argv);
     }
     let own = |path: PathBuf| path.canonicalize().map_err(|error| unusable(&path, &error));
     let set = |name: &str| variable(&engine.settings, name).map(PathBuf::from);
@@ -44,7 +43,7 @@ pub(super) fn isolated(
     others.extend(set("XDG_RUNTIME_DIR"));
     others.extend(set(checkrein_core::config::env::CONFIG));
     // Files the command names must be found again, also below what is masked.
-    let named = agent.split_whitespace().map(|word| PathBuf::from(word.trim_matches(['\'', '"'])));
+    let named = named.split_whitespace().map(|word| PathBuf::from(word.trim_matches(['\'', '"'])));
     // So must this program, which agents call as `checkrein mcp`.
     let named = named.chain(std::env::current_exe()).filter(|path| path.is_absolute() && path.is_file());
     let readable = default_readable().into_iter().chain(named.filter_map(|path| path.canonicalize().ok()));
@@ -53,7 +52,7 @@ pub(super) fn isolated(
         readable: readable.collect(),
         masked: default_masks(&home, &store, &others),
     };
-    Ok(sandbox.wrap(&this_program(), &shell))
+    Ok(sandbox.wrap(&this_program(), &argv))
 }
 
 /// A home that cannot be written to is no place for caches.

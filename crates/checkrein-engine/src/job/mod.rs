@@ -27,6 +27,7 @@ pub use review::{Found, ReviewMaterial, Reviewed};
 pub use serve::BranchesWanted;
 pub use thread::{Thread, threads};
 
+pub(crate) use hand_in::write_whole;
 pub(crate) use land::{land, show};
 pub(crate) use place::{JobPlace, clear_up, forget, hand_on};
 pub(crate) use prepare::keep_work;

@@ -40,6 +40,11 @@ impl JobPlace {
         self.directory.join("cache")
     }
 
+    /// What a named agent finds again in the next attempt.
+    pub fn agent_home(&self) -> PathBuf {
+        self.cache().join("agent")
+    }
+
     /// What was handed over with the job.
     pub fn documents(&self) -> PathBuf {
         self.directory.join("documents")

@@ -12,6 +12,7 @@ use super::hand_in::AttemptFiles;
 use super::place::{JobPlace, unusable};
 use super::repository::JobRepository;
 use super::work::blocking;
+use crate::agent::variables_of;
 use crate::{Engine, EngineError};
 
 /// An attempt that can begin.
@@ -230,7 +231,7 @@ fn diff_text(repository: &JobRepository, old: &Oid, new: &Oid) -> Result<String,
 }
 
 /// Where the job's own files are, seen from the clone.
-fn own_files(definition: &JobDefinition) -> &'static str {
+pub(super) fn own_files(definition: &JobDefinition) -> &'static str {
     match definition.repository.artefacts() {
         "" => ".",
         own => own.trim_end_matches('/'),
@@ -271,8 +272,16 @@ pub(super) fn environment(
 ) -> Vec<(OsString, OsString)> {
     let Some((definition, job)) = run.job() else { return Vec::new() };
     let phase = &job.phase;
+    let of_agent: Vec<String> = run
+        .definition
+        .plan
+        .agent_spec
+        .iter()
+        .flat_map(|spec| variables_of(spec))
+        .map(|(name, _)| name)
+        .collect();
     let wanted = |name: &str| {
-        let named = definition.environment.iter().any(|known| known == name);
+        let named = definition.environment.iter().chain(&of_agent).any(|known| known == name);
         let ours = name.starts_with("CHECKREIN_");
         !ours && (named || PASSED_ON.contains(&name) || name.starts_with("LC_"))
     };

@@ -5,12 +5,14 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use checkrein_core::activity::Told;
 use checkrein_core::boundary::PhaseKind;
 use checkrein_core::config::Settings;
+use checkrein_core::config::agent::{AgentKind, AgentSpec};
 use checkrein_core::response::Response;
 use checkrein_core::run::job::{
-    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, JobDefinition, JobPhase, Stage, TodoList,
-    Whole, Work,
+    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, Isolation, JobDefinition, JobPhase, Stage,
+    TodoList, Whole, Work,
 };
 use checkrein_core::run::{Finished, Run};
 use checkrein_forge::{Branch, Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
@@ -20,8 +22,11 @@ use super::artefacts;
 use super::isolation::{cache, isolated};
 use super::outcome::{Outcome, outcome};
 use super::place::JobPlace;
-use super::prepare::{Prepared, environment, is_there, prepare, read_own};
+use super::prepare::{Prepared, environment, is_there, own_files, prepare, read_own};
 use super::repository::JobRepository;
+use crate::agent::{
+    Follower, Hosted, Hosting, deliver, host_argv, keep_requests, keep_session, session_kept, write_task,
+};
 use crate::process::{Attempt, Ended, Exit, Stdin};
 use crate::run::{Performed, Performer, Place, Supervised, redact, secrets_of};
 use crate::{Engine, EngineError, now};
@@ -74,13 +79,22 @@ pub(crate) async fn perform(
     let output = place.output(&base);
     let addresses = job_place.addresses_kept();
     let agent = run.definition.plan.agent.clone().unwrap_or_default();
+    let spec = run.definition.plan.agent_spec.as_deref();
     let mut secrets: Vec<String> =
         addresses.iter().flat_map(|(_, address)| Datasource::secrets(address)).collect();
     secrets.extend(secrets_of(run, &engine.settings));
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    let hosted = match spec {
+        Some(spec) => Some(host(run, spec, &prepared, &engine.settings, &job_place, under_way.start)?),
+        None => None,
+    };
+    let command = match &hosted {
+        Some(hosted) => (host_argv(hosted), named_by(spec)),
+        None => (vec!["/bin/sh".into(), "-c".into(), agent.clone().into()], agent.clone()),
+    };
     let attempt = Attempt {
         key: run.id.attempt(under_way.start),
-        argv: isolated(definition, &agent, engine, &job_place)?,
+        argv: isolated(definition, (command.0, &command.1), engine, &job_place)?,
         env: environment(run, &engine.settings, &prepared, &addresses, cache(definition, &job_place)),
         cwd: prepared.clone.clone(),
         stdin: Stdin::Text(prepared.brief.clone()),
@@ -89,14 +103,30 @@ pub(crate) async fn perform(
         grace: GRACE,
         stdout: output.stdout.clone(),
         stderr: output.stderr.clone(),
-        bytes_max: engine.settings.output_bytes_max(),
+        bytes_max: match &hosted {
+            Some(_) => engine.settings.output_bytes_max().max(ACTIVITY_BYTES_MAX),
+            None => engine.settings.output_bytes_max(),
+        },
         secrets: secrets.clone(),
     };
-    let mut too_big = None;
+    let (mut too_big, mut cut) = (None, None);
+    let begun = std::time::Instant::now();
+    let mut follower = Follower::of(&output.stdout);
+    // What was written before is of an attempt with the same name that was lost.
+    let _ = std::fs::remove_file(&output.stdout);
     let ended = {
         let heavy = outgrown(prepared.clone.clone(), definition.disk_bytes);
-        let (mut stop, mut heavy) = (pin!(stop), pin!(heavy));
+        let over = follower.until_over(run.policy(), job.spent, begun);
+        let delivery = deliver_to(engine, run, hosted.as_ref(), under_way.start);
+        let (mut stop, mut heavy, mut over) = (pin!(stop), pin!(heavy), pin!(over));
+        let mut delivery = pin!(delivery);
         let either = std::future::poll_fn(|context| {
+            // It has no end; it is polled to do what it does.
+            let _ = delivery.as_mut().poll(context);
+            if let Poll::Ready(reason) = over.as_mut().poll(context) {
+                cut = Some(reason);
+                return Poll::Ready(());
+            }
             if let Poll::Ready(bytes) = heavy.as_mut().poll(context) {
                 too_big = Some(bytes);
                 return Poll::Ready(());
@@ -123,11 +153,16 @@ pub(crate) async fn perform(
             return Ok(finished(settled.0, settled.1, None, Some(base)));
         }
     };
-    if ended.why == crate::process::Why::Stopped && too_big.is_none() {
+    follower.listen();
+    if let Some(hosted) = &hosted {
+        keep_requests(&hosted.requests, &place.file(&base, "requests.jsonl"), &secrets);
+    }
+    if ended.why == crate::process::Why::Stopped && too_big.is_none() && cut.is_none() {
         return Ok(Performed::Stopped);
     }
     let fits = if too_big.is_some() { Fits::No } else { Fits::Yes };
-    let outcome = match too_big {
+    let cut = cut.filter(|_| ended.why == crate::process::Why::Stopped);
+    let mut outcome = match too_big {
         Some(bytes) => {
             let limit = definition.disk_bytes;
             let text = format!("The agent's clone grew to {bytes} bytes, {limit} are allowed; it was ended");
@@ -135,10 +170,93 @@ pub(crate) async fn perform(
         }
         None => read_outcome(definition, &ended, &prepared, &output.stderr, &engine.settings, &secrets),
     };
+    let told = follower.told;
+    if let Some(spec) = spec {
+        heed(&mut outcome, spec, &told, &engine.settings);
+        let home = job_place.agent_home();
+        keep_session(&home, &spec.name, job.phase.number, told.session.as_deref());
+    }
+    if let Some(reason) = &cut {
+        outcome.result.outcome = AgentOutcome::Blocked;
+        outcome.result.summary.clone_from(reason);
+        outcome.response =
+            Response::normalise(&serde_json::json!({"message": reason}), engine.settings.classifier());
+    }
     let at = now().as_second();
     let run = run.clone();
-    let (work, response) = blocking(move || settle(&run, &prepared, outcome, fits, at)).await?;
+    let (mut work, response) = blocking(move || settle(&run, &prepared, outcome, fits, at)).await?;
+    work.heard = told.heard;
+    work.cut = cut;
     Ok(finished(work, response, Some(&ended), Some(base)))
+}
+
+/// What an agent tells is short; so much of it is kept, and can be followed as it comes.
+const ACTIVITY_BYTES_MAX: usize = 64 << 20;
+
+/// What the process of a named agent is started with.
+fn host(
+    run: &Run,
+    spec: &AgentSpec,
+    prepared: &Prepared,
+    settings: &Settings,
+    place: &JobPlace,
+    start: u64,
+) -> Result<Hosted, EngineError> {
+    let Some((definition, job)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
+    let home = place.agent_home();
+    let datasource = |source: &Datasource| (source.name.clone(), source.variable.clone());
+    let hosting = Hosting {
+        spec,
+        brief: &prepared.brief_file,
+        kind: Some(job.phase.attempt_kind()),
+        level: run.policy().level.as_deref().unwrap_or("custom"),
+        sandboxed: definition.isolation == Isolation::Sandbox,
+        session: session_kept(&home, &spec.name, job.phase.number),
+        home,
+        datasources: definition.datasources.iter().map(datasource).collect(),
+        own_files: own_files(definition),
+    };
+    write_task(hosting, settings, |ending| place.exchange().join(format!("{start:04}.{ending}")))
+}
+
+/// A text with every file a named agent needs.
+fn named_by(spec: Option<&AgentSpec>) -> String {
+    let Some(spec) = spec else { return String::new() };
+    let command = match &spec.kind {
+        AgentKind::Command { command, .. } => command.as_str(),
+        _ => "",
+    };
+    let program = spec.program.as_deref().unwrap_or_default();
+    [&[program, command], spec.args.iter().map(String::as_str).collect::<Vec<_>>().as_slice()]
+        .concat()
+        .join(" ")
+}
+
+/// Messages of people reach an agent that can hear them.
+async fn deliver_to(engine: &Engine, run: &Run, hosted: Option<&Hosted>, start: u64) {
+    match hosted {
+        Some(hosted) => deliver(engine.store.clone(), run.id.clone(), start, hosted.messages.clone()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What an agent told while it worked becomes part of what it came to.
+fn heed(outcome: &mut Outcome, spec: &AgentSpec, told: &Told, settings: &Settings) {
+    let usage = &mut outcome.result.usage;
+    usage.tokens = usage.tokens.max(told.tokens);
+    usage.cost = usage.cost.max(told.cost.unwrap_or(0.0));
+    if outcome.result.summary.trim().is_empty()
+        && let Some(said) = &told.said
+    {
+        outcome.result.summary = said.trim().chars().take(2_000).collect();
+    }
+    if let Some(reason) = &told.blocked {
+        outcome.result.outcome = AgentOutcome::Blocked;
+        outcome.result.summary.clone_from(reason);
+        outcome.response =
+            Response::normalise(&serde_json::json!({"message": reason}), settings.classifier());
+    }
+    crate::run::count_failed_commands(&mut outcome.response, spec, told, settings.classifier());
 }
 
 /// Whether a clone is within its bounds.

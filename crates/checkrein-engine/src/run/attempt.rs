@@ -7,6 +7,8 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use checkrein_core::activity::Told;
+use checkrein_core::config::agent::{AgentSpec, FailedCommands};
 use checkrein_core::config::{Settings, env};
 use checkrein_core::duration::Written;
 use checkrein_core::plan::{Action, Context, FilledTask, PlannedPhase, Task};
@@ -18,6 +20,7 @@ use uuid::Uuid;
 
 use super::place::Place;
 use crate::EngineError;
+use crate::agent::{Follower, Hosting, host_argv, variables_of, write_task};
 use crate::process::{
     Attempt, Ended, Exit, ProcessError, Stdin, Supervisor, Why, ends_in_a_long_object, last_line,
     last_object, this_program, wait_for_lock,
@@ -198,6 +201,8 @@ struct Prepared {
     /// What its files are called.
     base: String,
     response: PathBuf,
+    /// The named agent that does it.
+    hosted: Option<Box<AgentSpec>>,
 }
 
 enum Unprepared {
@@ -225,7 +230,7 @@ fn prepare(
     let response = place.file(&base, "response.json");
     // What a lost attempt wrote is not this one's answer.
     let _ = std::fs::remove_file(&response);
-    let (argv, stdin) = command(run, phase, &filled, &context, root, place, &base)?;
+    let (argv, stdin) = command(run, phase, &filled, (settings, &context), root, place, &base)?;
     let output = place.output(&base);
     let secrets = secrets(run, settings, &filled);
     let attempt = Attempt {
@@ -242,7 +247,11 @@ fn prepare(
         bytes_max: settings.output_bytes_max(),
         secrets,
     };
-    Ok(Prepared { attempt, base, response })
+    let hosted = match (&filled.action, &run.definition.plan.agent_spec) {
+        (Action::Agent(_), Some(spec)) => Some(spec.clone()),
+        _ => None,
+    };
+    Ok(Prepared { attempt, base, response, hosted })
 }
 
 /// What placeholders may name.
@@ -275,7 +284,7 @@ fn command(
     run: &Run,
     phase: &PlannedPhase,
     filled: &FilledTask,
-    context: &Context,
+    (settings, context): (&Settings, &Context),
     root: &Path,
     place: &Place,
     base: &str,
@@ -293,7 +302,23 @@ fn command(
             let brief = brief(run, phase, prompt, root);
             let path = place.file(base, "brief.md");
             std::fs::write(&path, &brief).map_err(|error| unwritable(&path, &error))?;
-            Ok((shell(agent), Stdin::Text(brief)))
+            let Some(spec) = &run.definition.plan.agent_spec else {
+                return Ok((shell(agent), Stdin::Text(brief)));
+            };
+            let hosting = Hosting {
+                spec,
+                brief: &path,
+                kind: None,
+                level: run.policy().level.as_deref().unwrap_or("custom"),
+                sandboxed: false,
+                session: None,
+                home: place.directory.join("agent"),
+                datasources: Vec::new(),
+                own_files: "",
+            };
+            let hosted = write_task(hosting, settings, |ending| place.file(base, ending));
+            let hosted = hosted.map_err(|error| Unprepared::Failed(error.to_string()))?;
+            Ok((host_argv(&hosted), Stdin::Nothing))
         }
         Action::Script(script) => {
             let path = place.file(base, "context.json");
@@ -387,7 +412,10 @@ pub(crate) fn secrets_of(run: &Run, settings: &Settings) -> Vec<String> {
 }
 
 fn secret_values(run: &Run, settings: &Settings, own: impl Fn(&str) -> Option<String>) -> Vec<String> {
-    let named = run.definition.plan.secrets.iter().chain(settings.secrets());
+    let spec = run.definition.plan.agent_spec.as_deref();
+    let of_agent: Vec<String> =
+        spec.into_iter().flat_map(variables_of).filter(|(_, secret)| *secret).map(|(name, _)| name).collect();
+    let named = run.definition.plan.secrets.iter().chain(settings.secrets()).chain(&of_agent);
     let value = |name: &String| {
         own(name).or_else(|| {
             settings.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
@@ -418,6 +446,14 @@ fn responses(prepared: &Prepared, task: &Task, ended: &Ended, settings: &Setting
         Why::IdleTimeout => return timed_out("it was silent for", task.idle_timeout),
         Why::Exited | Why::Stopped => {}
     }
+    let told = prepared.hosted.as_ref().map(|_| {
+        let mut follower = Follower::of(&prepared.attempt.stdout);
+        follower.listen();
+        follower.told
+    });
+    if let Some(reason) = told.as_ref().and_then(|told| told.blocked.clone()) {
+        return vec![Response::failure(format!("The agent cannot go on: {reason}"))];
+    }
     let mut responses = match returned(prepared, ended.stdout.truncated) {
         None => vec![Response::normalise(&json!({}), settings.classifier())],
         Some(Err(reason)) => vec![Response::failure(reason)],
@@ -436,7 +472,37 @@ fn responses(prepared: &Prepared, task: &Task, ended: &Ended, settings: &Setting
         };
         last.fail(last_line(&prepared.attempt.stderr).unwrap_or(how));
     }
+    if let (Some(told), Some(spec), Some(last)) = (told, &prepared.hosted, responses.last_mut()) {
+        if last.message.is_none() {
+            last.message = told.said.as_ref().map(|said| said.trim().chars().take(2_000).collect());
+        }
+        count_failed_commands(last, spec, &told, settings.classifier());
+    }
     responses
+}
+
+/// Commands that failed become findings, where the agent's settings say so.
+pub(crate) fn count_failed_commands(
+    response: &mut Response,
+    spec: &AgentSpec,
+    told: &Told,
+    classifier: &checkrein_core::classify::Classifier,
+) {
+    let failed: Vec<String> = told
+        .failed_commands(&spec.findings.commands)
+        .map(|command| format!("A command failed: {}", checkrein_core::shown::one_line(command)))
+        .collect();
+    match spec.findings.failed_commands {
+        FailedCommands::Ignore => {}
+        FailedCommands::Warning => failed.into_iter().for_each(|text| response.warn(text)),
+        FailedCommands::Error => {
+            let found = Response::normalise(&json!({"status": "failure", "errors": failed}), classifier);
+            if !failed.is_empty() {
+                response.status = found.status;
+                response.errors.extend(found.errors);
+            }
+        }
+    }
 }
 
 /// What the attempt said of itself: its response file, or an object as the last line of its output.
@@ -468,6 +534,10 @@ fn returned(prepared: &Prepared, truncated: bool) -> Option<Result<Value, String
 /// An object as the last line of the output. What must have been one and is not all there says nothing
 /// good: it fails the step.
 fn printed(prepared: &Prepared, truncated: bool) -> Option<Result<Value, String>> {
+    if prepared.hosted.is_some() {
+        // What it told while it worked is no answer.
+        return None;
+    }
     let stdout = &prepared.attempt.stdout;
     if let Some(line) = last_object(stdout) {
         return Some(serde_json::from_str(&line).map_err(|error| error.to_string()));

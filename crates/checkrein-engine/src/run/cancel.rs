@@ -8,6 +8,7 @@ use checkrein_store::Version;
 
 use super::place::Place;
 use super::{RunView, log};
+use crate::agent::used_so_far;
 use crate::authority::{Act, require};
 use crate::process::{end_leftovers, wait_for_lock};
 use crate::{Engine, EngineError, job};
@@ -38,8 +39,11 @@ impl Engine {
         let mut view = self.load_run(&id).await?;
         let start = loop {
             view.expect_version(expected)?;
-            let command = Command::Cancel { by: by.name.clone(), reason: reason.clone() };
-            match self.apply(&mut view, command).await {
+            let mut commands = Vec::new();
+            let used = used_so_far(&view, &Place::at(&self.store, &id));
+            commands.extend(used.map(|(start, used)| Command::Spend { start, used }));
+            commands.push(Command::Cancel { by: by.name.clone(), reason: reason.clone() });
+            match self.apply_all(&mut view, commands, None).await {
                 Ok(effects) => {
                     break effects.into_iter().find_map(|effect| match effect {
                         Effect::End { start } => Some(start),
@@ -58,7 +62,7 @@ impl Engine {
     }
 
     /// Whoever drives the run ends its attempt; where nobody does, this does.
-    async fn end_attempt(&self, id: &RunId, start: Option<u64>) -> Result<(), EngineError> {
+    pub(crate) async fn end_attempt(&self, id: &RunId, start: Option<u64>) -> Result<(), EngineError> {
         let place = Place::of(&self.store, id);
         let begun = Instant::now();
         let lock = place.wait_for_lock(PATIENCE).await?;

@@ -24,6 +24,7 @@ use super::attempt::{Performed, Performer};
 use super::log::Log;
 use super::place::Place;
 use super::{History, RunView};
+use crate::agent::used_so_far;
 use crate::authority::{Act, require};
 use crate::process::{Exit, end_leftovers, wait_for_lock};
 use crate::{Engine, EngineError, job};
@@ -450,7 +451,7 @@ impl Driver<'_> {
                 }
             };
             let moved = match next {
-                Some(command) => self.apply_still(command, watch).await,
+                Some(command) => self.apply_still(self.with_used(command), watch).await,
                 None => Err(EngineError::RunMoved),
             };
             match moved {
@@ -547,10 +548,14 @@ impl Driver<'_> {
     }
 
     /// Applies what became of an attempt as long as it is the one under way, whatever people said meanwhile.
-    async fn apply_still(&mut self, command: Command, watch: &mut dyn Watch) -> Result<(), EngineError> {
+    async fn apply_still(
+        &mut self,
+        commands: Vec<Command>,
+        watch: &mut dyn Watch,
+    ) -> Result<(), EngineError> {
         let start = self.start();
         loop {
-            match self.apply(command.clone(), watch).await {
+            match self.apply_all(commands.clone(), watch).await {
                 Err(EngineError::RunMoved) if start.is_some() => {
                     self.reload(watch).await?;
                     if self.start() != start {
@@ -563,8 +568,20 @@ impl Driver<'_> {
     }
 
     async fn apply(&mut self, command: Command, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        self.apply_all(vec![command], watch).await
+    }
+
+    /// What an attempt used that ends without a result is counted with its end.
+    fn with_used(&self, command: Command) -> Vec<Command> {
+        let unheard = matches!(command, Command::Pause { .. } | Command::Lose { .. });
+        let used = unheard.then(|| used_so_far(&self.view, &self.place)).flatten();
+        let spend = used.map(|(start, used)| Command::Spend { start, used });
+        spend.into_iter().chain([command]).collect()
+    }
+
+    async fn apply_all(&mut self, commands: Vec<Command>, watch: &mut dyn Watch) -> Result<(), EngineError> {
         let seen = self.view.history.len();
-        self.engine.apply(&mut self.view, command).await?;
+        self.engine.apply_all(&mut self.view, commands, None).await?;
         self.tell(seen, watch);
         Ok(())
     }

@@ -31,7 +31,7 @@ use crate::sight::{owner, sight};
 use crate::{Engine, EngineError, job};
 
 pub use attempt::output_name;
-pub(crate) use attempt::{Performed, Performer, Supervised, redact, secrets_of};
+pub(crate) use attempt::{Performed, Performer, Supervised, count_failed_commands, redact, secrets_of};
 pub use driver::{Driver, Rest, Watch};
 pub use edit::edit;
 pub use output::AttemptOutput;

@@ -40,9 +40,17 @@ impl Engine {
             }
             _ => None,
         });
-        let under_way = view.run.task_under_way().map(|(under_way, task)| {
-            (output_name(under_way.start, &task.id), task.id.clone(), under_way.attempt)
-        });
+        let task = match view.run.job() {
+            Some((_, job)) => Some(job.phase.name()),
+            None => view.run.task_under_way().map(|(_, task)| task.id.clone()),
+        };
+        let under_way = view
+            .run
+            .state
+            .under_way
+            .as_ref()
+            .zip(task)
+            .map(|(under_way, task)| (output_name(under_way.start, &task), task, under_way.attempt));
         let mut left = BYTES_MAX;
         let mut read = |path: &Path| {
             let mut bytes = Vec::new();
@@ -69,9 +77,17 @@ impl Engine {
         bytes_max: u64,
     ) -> Result<Option<AttemptOutput>, EngineError> {
         require(by, Act::Read)?;
-        let under_way = view.run.task_under_way().map(|(under_way, task)| {
-            (output_name(under_way.start, &task.id), task.id.clone(), under_way.attempt)
-        });
+        let task = match view.run.job() {
+            Some((_, job)) => Some(job.phase.name()),
+            None => view.run.task_under_way().map(|(_, task)| task.id.clone()),
+        };
+        let under_way = view
+            .run
+            .state
+            .under_way
+            .as_ref()
+            .zip(task)
+            .map(|(under_way, task)| (output_name(under_way.start, &task), task, under_way.attempt));
         let finished = || {
             view.history.iter().rev().find_map(|(.., event)| match event {
                 RunEvent::AttemptFinished(attempt) if attempt.judged => {

@@ -59,6 +59,8 @@ fn pages() -> Vec<Page> {
         run::audit::page(),
         run::download::page(),
         run::cancel::page(),
+        run::pause::page(),
+        run::message::page(),
         run::resume::page(),
         run::rerun::page(),
         run::level::page(),

@@ -143,10 +143,11 @@ const fn run_kind(event: &RunEvent) -> usize {
         RunEvent::PolicyChanged { .. } => 26,
         RunEvent::Commented(_) => 27,
         RunEvent::FileMarked { .. } => 28,
+        RunEvent::AttemptSpent { .. } => 29,
     }
 }
 
-const KINDS: usize = 32;
+const KINDS: usize = 33;
 
 #[test]
 fn a_store_of_a_later_version_is_refused_untouched() {

@@ -3,7 +3,7 @@
 use super::super::advance::decided;
 use super::super::finish::stop;
 use super::super::{
-    At, Attempt, Boundary, Finished, HoldKind, Interruption, Move, Refusal, RunEvent, RunStatus,
+    At, Attempt, Boundary, Decided, Finished, HoldKind, Interruption, Move, Refusal, RunEvent, RunStatus,
 };
 use super::{AgentOutcome, JobPhase, Stage, Work};
 use crate::boundary::{Boundary as Asked, BoundaryKind, PhaseKind};
@@ -59,7 +59,7 @@ pub(in crate::run) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result
         exit_code: finished.exit_code,
         output: finished.output,
     })));
-    let result = work.result.clone();
+    let (result, cut) = (work.result.clone(), work.cut.clone());
     moved.record(RunEvent::PhaseWorked(Box::new(work)));
     match result.outcome {
         AgentOutcome::Failed => {
@@ -71,6 +71,22 @@ pub(in crate::run) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result
                 reason: reason.or_else(|| Some("The agent failed".to_owned())),
                 unfinished: Some(phase.name()),
             });
+        }
+        AgentOutcome::Blocked if cut.is_some() => {
+            let text = cut.unwrap_or_default();
+            let at = At { at: Boundary::Phase, phase: Some(phase.name()), task: None };
+            let decision = Decided {
+                boundary: at.clone(),
+                outcome: Outcome::Hold,
+                rule: Some(Rule::Budget),
+                reason: text.clone(),
+                because: vec![(Rule::Budget, text.clone())],
+                limits_reached: crate::decision::LimitsReached::default(),
+                truncated_warnings: 0,
+                truncated_errors: 0,
+            };
+            moved.record(RunEvent::Decided(Box::new(decision)));
+            hold(moved, at, text);
         }
         AgentOutcome::Blocked => {
             let why = if result.summary.is_empty() { "it does not say why" } else { &result.summary };
@@ -209,7 +225,8 @@ fn further_reasons(moved: &Move<'_>, policy: &Policy, phase: &JobPhase, work: &W
     reasons
 }
 
-fn over_budget(policy: &Policy, spent: super::Spent) -> Option<String> {
+/// Whether what was used since a person last answered is as much as they allow, in words.
+pub fn over_budget(policy: &Policy, spent: super::Spent) -> Option<String> {
     let budget = policy.budget;
     if let Some(tokens) = budget.tokens.filter(|most| spent.tokens >= *most) {
         return Some(format!("Budget reached: {} of {tokens} tokens", spent.tokens));

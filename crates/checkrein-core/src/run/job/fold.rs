@@ -40,12 +40,20 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
         }
         RunEvent::RunHeld { hold, .. } => job.phase.review = Some(*hold),
         RunEvent::HoldReleased { .. } => {
-            job.phase.stage = Stage::Land;
             job.spent = Spent::default();
+            let cut = job.phase.work.as_mut().and_then(|work| work.cut.take());
+            if cut.is_some() {
+                // Its work goes on where it was ended; what it comes to is another review.
+                job.phase.review = None;
+            } else {
+                job.phase.stage = Stage::Land;
+            }
         }
+        RunEvent::AttemptSpent { used, .. } => job.spent.add(*used),
         RunEvent::ChangesRequested { by, reason, start_over, .. } => {
             state.status = RunStatus::Running;
             state.hold = None;
+            job.spent = Spent::default();
             job.change(by, reason.as_deref(), *start_over);
         }
         RunEvent::ReviewMoved { head, files, files_total, next_todos, conflict, .. } => {
@@ -137,6 +145,9 @@ impl JobState {
                 ..above.clone()
             };
             self.comments.push(answer);
+        }
+        for comment in self.comments.iter_mut().filter(|comment| work.heard.contains(&comment.id)) {
+            comment.delivered = true;
         }
         self.phase.work = Some(Box::new(work.clone()));
         if !matches!(result.outcome, AgentOutcome::PhaseDone | AgentOutcome::JobComplete) {

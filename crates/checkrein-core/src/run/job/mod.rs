@@ -26,6 +26,7 @@ use crate::policy::Policy;
 pub use brief_json::{BriefComment, BriefJson, BriefPhase, BriefReview};
 pub use comment::{Author, Comment, FileMark, NewComment, Tag};
 pub use definition::{Datasource, Isolation, JobDefinition, Merge, Repository};
+pub use finish::over_budget;
 pub use hand_in::{HandIn, HandInRefusal};
 pub use land::{Conflict, Landed};
 pub use result::{AgentOutcome, AgentResult, Reply};
@@ -51,7 +52,7 @@ pub struct JobState {
     /// Why the last phase of work asked to plan again, until the next one begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replan: Option<String>,
-    /// Since a person last approved.
+    /// Since a person last answered.
     #[serde(default)]
     pub spent: Spent,
     /// Of the review under way, and what the agent was not given yet.
@@ -166,6 +167,12 @@ pub struct Work {
     /// Work and what a person pushed touch the same lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<Conflict>,
+    /// Messages of people that reached the agent while it worked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heard: Vec<String>,
+    /// Why the attempt was ended before its agent had ended it: its budget is used up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<String>,
 }
 
 /// Everything a job changed: what is looked at when it is complete.
@@ -197,7 +204,7 @@ impl Work {
 }
 
 impl Spent {
-    fn add(&mut self, other: Spent) {
+    pub fn add(&mut self, other: Spent) {
         self.tokens = self.tokens.saturating_add(other.tokens);
         self.cost += other.cost.max(0.0);
         self.time_ms = self.time_ms.saturating_add(other.time_ms);
@@ -343,6 +350,17 @@ pub(super) fn change_policy(moved: &mut Move<'_>, policy: Box<Policy>, by: Strin
         return Err(Refusal::NotAJob { id: moved.run.id.clone() });
     }
     moved.record(RunEvent::PolicyChanged { level: policy.level.clone(), policy, by });
+    Ok(())
+}
+
+/// Counts what an attempt used that will not tell it itself.
+pub(super) fn spend(moved: &mut Move<'_>, start: u64, used: Spent) -> Result<(), Refusal> {
+    let Some((_, job)) = moved.run.job() else { return Err(Refusal::NotAJob { id: moved.run.id.clone() }) };
+    if moved.run.state.under_way.as_ref().is_none_or(|under_way| under_way.start != start) {
+        return Err(Refusal::StaleAttempt { id: moved.run.id.clone(), start });
+    }
+    let task = job.phase.name();
+    moved.record(RunEvent::AttemptSpent { task, start, used });
     Ok(())
 }
 

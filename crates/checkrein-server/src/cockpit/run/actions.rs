@@ -18,6 +18,9 @@ pub fn actions(visit: &Visit, run: &Run) -> Markup {
             @if manages && can(CommandKind::Resume) {
                 (visit.form(&to("resume"), "", html! { button class="primary" { "Resume" } }))
             }
+            @if manages && can(CommandKind::Pause) {
+                (visit.form(&to("pause"), "", html! { button { "Pause" } }))
+            }
             @if visit.may(Act::StartRun) && run.state.status.is_at_rest() {
                 (visit.form(&to("rerun"), "", html! { button { "Run again" } }))
             }

@@ -24,7 +24,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
     let outputs = visit.engine().run_output(by, id.as_str(), visit.query.filled("step")).await?;
     let name = excerpt(title(view.row.target.as_deref(), &view.row.workflow), 120);
     let text = |bytes: &[u8]| {
-        let text = String::from_utf8_lossy(bytes);
+        let text = checkrein_core::activity::told(&String::from_utf8_lossy(bytes));
         let from = text.char_indices().rev().nth(CHARS).map_or(0, |(at, _)| at);
         shown(text.get(from..).unwrap_or_default())
     };

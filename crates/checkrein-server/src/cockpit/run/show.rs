@@ -15,6 +15,7 @@ use crate::cockpit::parts::{ago, count, duration, excerpt, shown, status, words_
 use crate::cockpit::view::{Live, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
+use checkrein_core::activity;
 use checkrein_core::report::Report;
 
 /// The end of the log that is shown here; the page of the output has all of it.
@@ -40,6 +41,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         None => None,
     };
     let log = visit.engine().run_output_end(by, &run, LOG_BYTES).await?;
+    let so_far = visit.engine().run_activity(by, run.run.id.as_str(), None, 0).await?;
     let now = visit.now();
     let report = run.report(now);
     let name = excerpt(title(run.row.target.as_deref(), &run.row.workflow), 120);
@@ -70,12 +72,21 @@ async fn show(visit: Visit) -> Result<View, Problem> {
                 section id="phases" data-region="" class="card" { (phases(&report)) }
                 @if let Some(job) = &job { (of_job(job)) }
                 section id="artefacts" data-region="" class="card" { (artefacts(&report, job.as_ref())) }
-                section class="card" {
+                section class="card" id="agent" data-region="" {
                     h2 { "Log" }
+                    @if so_far.tokens > 0 {
+                        p class="meta" { (checkrein_core::activity::used(so_far.tokens, so_far.cost)) " so far" }
+                    }
+                    @if run.run.state.under_way.is_some() { p class="meta" data-works="" { "An agent or a step works." } }
+                }
+                section class="card" {
                     div id="log" data-region="" data-tail="" class="log" tabindex="0" role="region" aria-label="The end of the log" {
                         (end_of_log(log.as_ref()))
                     }
                     p { a href=(link::to(&["runs", id.as_str(), "output"])) { "All output" } }
+                    @if run.run.job().is_some() && !run.run.state.status.is_over() && visit.may(Act::Comment) {
+                        (message(&visit, id.as_str()))
+                    }
                 }
             }
         }
@@ -244,8 +255,20 @@ fn artefacts(report: &Report, job: Option<&JobView>) -> Markup {
     }
 }
 
+/// Something to say to an agent that works, or will.
+fn message(visit: &Visit, id: &str) -> Markup {
+    visit.form(
+        &link::to(&["runs", id, "message"]),
+        "",
+        html! {
+            label { "Say something to the agent" textarea name="text" rows="2" required maxlength="4000" {} }
+            p { button { "Send" } }
+        },
+    )
+}
+
 fn end_of_log(log: Option<&AttemptOutput>) -> Markup {
-    let text = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
+    let text = |bytes: &[u8]| shown(&activity::told(&String::from_utf8_lossy(bytes)));
     html! {
         @match log {
             None => p class="quiet" { "Nothing was written yet." },

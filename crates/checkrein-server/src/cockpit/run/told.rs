@@ -93,6 +93,11 @@ pub fn tell(id: &RunId, event: &RunEvent) -> Told {
                 "Back from " (shown(from)) " to " (shown(to)) ", retry " (retry) ": " (excerpt(because, 300))
             },
         ),
+        RunEvent::AttemptSpent { task, used, .. } => {
+            let cost = Some(used.cost).filter(|cost| *cost > 0.0);
+            let used = checkrein_core::activity::used(used.tokens, cost);
+            told("still", html! { (shown(task)) " used " (used) " before it was ended" })
+        }
         RunEvent::PhaseWorked(work) => worked(work),
         RunEvent::PhaseRepeated { phase, because } => told(
             "waits",

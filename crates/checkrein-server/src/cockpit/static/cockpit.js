@@ -124,6 +124,10 @@ function live() {
   const words = document.body.dataset.live;
   if (words === undefined) return;
   const wanted = words.split(" ");
+  // What an agent does is no event of its run: while one works, it is looked at.
+  setInterval(() => {
+    if (!document.hidden && document.querySelector("[data-works]")) look();
+  }, 2_000);
   /** @type {number | undefined} */
   let waiting;
   const heard = (/** @type {Happening} */ happening) => {

@@ -4,6 +4,7 @@ mod check_checkpoint;
 mod decide_policy;
 mod explain_policy;
 mod get_comments;
+mod get_llm_request;
 mod get_review;
 mod inbox;
 mod job_complete;
@@ -49,6 +50,7 @@ pub fn all() -> Vec<Tool> {
         show_run::tool(),
         show_report::tool(),
         vector_search::tool(),
+        get_llm_request::tool(),
         explain_policy::tool(),
         decide_policy::tool(),
     ]

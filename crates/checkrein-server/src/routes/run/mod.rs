@@ -1,13 +1,18 @@
 //! Runs: start, look, go on, end.
 
+pub mod activity;
 pub mod cancel;
 pub mod create;
 pub mod definition;
 pub mod events;
 pub mod list;
 pub mod log;
+pub mod message;
 pub mod output;
+pub mod pause;
 pub mod report;
+pub mod request;
+pub mod requests;
 pub mod rerun;
 pub mod resume;
 pub mod search;

@@ -1,0 +1,140 @@
+//! Gemini CLI: `gemini -o stream-json`.
+
+use checkrein_core::activity::Did;
+use checkrein_core::config::agent::Permissions;
+use serde_json::{Value, json};
+
+use super::{Invocation, Prompt, Reader, number, path, program, raw, stdio_server, text, words};
+use crate::task::AgentTask;
+
+pub const VARIABLES: &[&str] = &[
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GOOGLE_GEMINI_BASE_URL",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_CLOUD_LOCATION",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_GENAI_USE_VERTEXAI",
+    "GEMINI_MODEL",
+    "GEMINI_CLI_HOME",
+];
+
+pub const CREDENTIALS: &[(&str, &str)] = &[
+    (".gemini/oauth_creds.json", ".gemini/oauth_creds.json"),
+    (".gemini/google_accounts.json", ".gemini/google_accounts.json"),
+    (".gemini/settings.json", ".gemini/settings.json"),
+];
+
+pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
+    let settings = task.home.join("gemini-settings.json");
+    let mut server = stdio_server(task);
+    if let Some(fields) = server.as_object_mut() {
+        fields.insert("trust".to_owned(), json!(true));
+    }
+    let mut config = json!({"mcpServers": {"checkrein": server}, "privacy": {"usageStatisticsEnabled": false},
+        "general": {"enableAutoUpdate": false, "disableAutoUpdate": true}, "telemetry": {"enabled": false},
+        "security": security()});
+    if let (Permissions::Workspace, Some(fields)) = (task.permissions(), config.as_object_mut()) {
+        fields.insert("tools".to_owned(), json!({"exclude": ["web_fetch", "google_web_search"]}));
+    }
+    let mut args =
+        ["-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"].map(str::to_owned).to_vec();
+    if let Some(model) = task.spec.model(task.kind) {
+        args.extend(["--model".to_owned(), model.to_owned()]);
+    }
+    if let Some(session) = prompt.session {
+        args.extend(["--resume".to_owned(), session.to_owned()]);
+    }
+    args.extend(task.spec.args.iter().cloned());
+    let mut env = vec![("GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(), path(&settings))];
+    if task.sandboxed {
+        env.push(("GEMINI_CLI_HOME".to_owned(), path(&task.home)));
+        env.push(("HOME".to_owned(), path(&task.home)));
+    }
+    let files = vec![(settings, config.to_string())];
+    Invocation { program: program(&task.spec, "gemini"), args, env, stdin: prompt.text.to_owned(), files }
+}
+
+/// With a key it needs to be told that it is to be used; a login of the user's own is left as it is.
+fn security() -> Value {
+    let keyed = std::env::var("GEMINI_API_KEY").is_ok_and(|key| !key.trim().is_empty());
+    match keyed {
+        true => json!({"folderTrust": {"enabled": false}, "auth": {"selectedType": "gemini-api-key"}}),
+        false => json!({"folderTrust": {"enabled": false}}),
+    }
+}
+
+pub struct Stream {
+    agent: String,
+    /// Words come in pieces.
+    saying: String,
+    trouble: Option<String>,
+}
+
+impl Stream {
+    pub fn new(agent: &str) -> Stream {
+        Stream { agent: agent.to_owned(), saying: String::new(), trouble: None }
+    }
+
+    fn said(&mut self) -> Option<Did> {
+        let text = std::mem::take(&mut self.saying);
+        (!text.trim().is_empty()).then_some(Did::Said { text })
+    }
+}
+
+impl Reader for Stream {
+    fn read(&mut self, line: &str) -> Vec<Did> {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return raw(line) };
+        if text(&event, "type") == "message" && text(&event, "role") == "assistant" {
+            self.saying.push_str(text(&event, "content"));
+            return Vec::new();
+        }
+        let mut did: Vec<Did> = self.said().into_iter().collect();
+        match text(&event, "type") {
+            "init" => did.push(Did::Began {
+                agent: self.agent.clone(),
+                model: Some(text(&event, "model").to_owned()).filter(|model| !model.is_empty()),
+                session: Some(text(&event, "session_id").to_owned()).filter(|id| !id.is_empty()),
+            }),
+            // What it was told.
+            "message" => {}
+            "tool_use" => {
+                let input = event.get("parameters").cloned().unwrap_or_default();
+                let tool = text(&event, "tool_name").to_owned();
+                let command = (tool == "run_shell_command").then(|| text(&input, "command").to_owned());
+                did.push(Did::Called { id: text(&event, "tool_id").to_owned(), tool, input, command });
+            }
+            "tool_result" => {
+                let output = words(event.get("output").unwrap_or(&Value::Null));
+                let error =
+                    event.get("error").map(|error| text(error, "message").to_owned()).unwrap_or_default();
+                let failed = text(&event, "status") == "error"
+                    || output.lines().any(|line| line.starts_with("Exit Code: ") && line != "Exit Code: 0");
+                did.push(Did::Answered {
+                    id: text(&event, "tool_id").to_owned(),
+                    text: [output, error].concat(),
+                    failed,
+                });
+            }
+            "error" => {
+                self.trouble = Some(text(&event, "message").to_owned());
+                did.push(Did::Raw { text: format!("error: {}", text(&event, "message")) });
+            }
+            "result" => {
+                let stats = event.get("stats").unwrap_or(&Value::Null);
+                let counted = number(stats, "total_tokens");
+                did.push(Did::Used { tokens: counted, cost: None });
+                if text(&event, "status") == "error" {
+                    let error = event.get("error").unwrap_or(&Value::Null);
+                    self.trouble = Some(text(error, "message").to_owned());
+                }
+            }
+            _ => did.extend(raw(line)),
+        }
+        did
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.trouble.clone()
+    }
+}

@@ -1,0 +1,107 @@
+//! What an attempt hands in, as the file its engine takes up.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use checkrein_core::config::env;
+use checkrein_core::run::job::{BriefJson, HandIn, HandInRefusal};
+use serde_json::{Map, Value};
+
+use crate::task::AgentTask;
+
+/// A file a variable names.
+pub fn named(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+pub fn brief() -> Result<BriefJson, String> {
+    let path = named(env::BRIEF_JSON).ok_or("this is no attempt of a job")?;
+    let text = std::fs::read(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    serde_json::from_slice(&text).map_err(|error| format!("`{}`: {error}", path.display()))
+}
+
+/// What is handed in so far.
+pub fn so_far(path: &Path) -> Value {
+    let text = std::fs::read(path).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// Hands in one piece; what is refused says what to do instead.
+pub fn hand_in(piece: HandIn) -> Result<Value, String> {
+    let path = named(env::RESULT).ok_or("this is no attempt of a job")?;
+    let refused = |refusal: HandInRefusal| match refusal.hint() {
+        Some(hint) => format!("{refusal}; {hint}"),
+        None => refusal.to_string(),
+    };
+    let result = piece.into(&brief()?, so_far(&path)).map_err(refused)?;
+    write(&path, &result)?;
+    Ok(result)
+}
+
+/// The response of a step, field by field.
+pub fn respond(fields: Map<String, Value>) -> Result<(), String> {
+    let path = named(env::RESPONSE).ok_or("this is no step of a workflow")?;
+    let mut response = match so_far(&path) {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    response.extend(fields);
+    write(&path, &Value::Object(response))
+}
+
+/// Replaces the file; nobody ever sees half of it.
+fn write(path: &Path, value: &Value) -> Result<(), String> {
+    let beside = path.with_extension("writing");
+    let broken = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    let mut file = std::fs::File::options()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&beside)
+        .map_err(broken)?;
+    file.write_all(value.to_string().as_bytes()).map_err(broken)?;
+    std::fs::rename(&beside, path).map_err(broken)
+}
+
+/// A result in what an agent said, of one that cannot write the file.
+pub fn spoken_result(task: &AgentTask, said: &str) {
+    let variable = if task.is_job() { env::RESULT } else { env::RESPONSE };
+    let Some(path) = named(variable).filter(|path| !path.exists()) else { return };
+    if let Some(result) = fenced(said) {
+        let _ = write(&path, &result);
+    }
+}
+
+/// The last object in a block that is marked as a result.
+fn fenced(said: &str) -> Option<Value> {
+    let (_, rest) = said.rsplit_once("```checkrein-result")?;
+    let (block, _) = rest.split_once("```")?;
+    serde_json::from_str::<Value>(block.trim()).ok().filter(Value::is_object)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_is_found_in_what_was_said() {
+        for (said, expected) in [
+            (
+                "x\n```checkrein-result\n{\"outcome\": \"job_complete\"}\n```\n",
+                Some(json!({"outcome": "job_complete"})),
+            ),
+            (
+                "```checkrein-result\n{}\n```\nand\n```checkrein-result\n{\"a\": 1}\n```",
+                Some(json!({"a": 1})),
+            ),
+            ("```checkrein-result\nno\n```", None),
+            ("```json\n{}\n```", None),
+        ] {
+            assert_eq!(fenced(said), expected, "{said}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+// Real coding agents, each through a whole guided job with one request for changes, with a model on loopback. Run where
+// there is no other network: whatever else an agent would ask for is not there.
+
+import assert from 'node:assert/strict';
+import { Place } from './place.mjs';
+
+// What the model does, whoever asks it.
+const script = {
+    answers: [
+        { says: ['# Phase 1 (strategic) of job', 'Round: 2.'], turns: [
+            { calls: [{ tool: 'get_comments' }] },
+            { calls: [{ run: "printf '# Plan\\n\\nWrite a friendly letter.\\n' > plan.md" }] },
+            { calls: [{ tool: 'reply_comment', input: { id: 'c1', text: 'it is friendly now' } }] },
+            { calls: [{ tool: 'next_phase_todos', input: { todos: ['write the friendly letter'] } }] },
+            { text: 'The plan is friendlier.', usage: { input: 900, output: 30 } },
+        ] },
+        { says: '# Phase 1 (strategic) of job', turns: [
+            { text: 'I plan.', calls: [{ run: "printf '# Plan\\n\\nWrite a letter.\\n' > plan.md" }], usage: { input: 1000, output: 20 } },
+            { calls: [{ tool: 'next_phase_todos', input: { todos: ['write the letter'] } }], usage: { input: 1100, output: 20 } },
+            { text: 'The plan is there.', usage: { input: 1200, output: 10 } },
+        ] },
+        { says: '# Phase 2 (tactical) of job', turns: [
+            { calls: [{ run: 'echo "Dear friend," > letter.md' }] },
+            { calls: [{ tool: 'todo_complete', input: { id: 1 } }] },
+            { calls: [{ tool: 'report_response', input: { status: 'warning', summary: 'wrote the letter', confidence: 0.7, warnings: [{ text: 'nobody proofread it', severity: 'low' }] } }] },
+            { text: 'The letter is written.' },
+        ] },
+        { says: '# Phase 3 (strategic) of job', turns: [
+            { calls: [{ tool: 'job_complete', input: { summary: 'the letter is written' } }] },
+            { text: 'Nothing is left.' },
+        ] },
+    ],
+};
+
+async function wholeJob(agent) {
+    const place = await Place.with(agent, script);
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'guided'], { code: 3 });
+    let job = await place.job();
+    const id = job.run_id;
+    assert.deepEqual([job.status, job.phase], ['pending_review', 'phase-1-strategic'], 'the plan waits');
+    // A held job does nothing.
+    const asked = place.asked.length;
+    await place.run(['resume', id], { code: 3 });
+    assert.equal(place.asked.length, asked, 'nothing is asked of the model while a person is');
+    const used = job.job.spent;
+    assert(used.tokens >= 2200, `${agent} says that it used ${used.tokens} tokens`);
+    await place.judge(['request-changes', job.checkpoint, '-m', 'be friendly', '--comment', 'plan.md:3=friendlier, please']);
+    await place.run(['resume', id], { code: 3 });
+    job = await place.job();
+    assert.deepEqual([job.status, job.phase], ['pending_review', 'phase-1-strategic']);
+    const review = await place.json(['review', job.checkpoint]);
+    assert(JSON.stringify(review).includes('it is friendly now'), 'the comment is answered');
+    // The session went on: the model was told what it had said before.
+    const again = place.asked.filter((one) => JSON.stringify(one.body).includes('Round: 2.'));
+    assert(again.some((one) => JSON.stringify(one.body).includes('The plan is there.')), `${agent} began anew`);
+    await place.judge(['approve', job.checkpoint]);
+    await place.run(['resume', id], { code: 3 });
+    job = await place.job();
+    assert.deepEqual([job.status, job.phase], ['pending_review', 'phase-3-strategic'], 'the result waits');
+    assert.equal(job.job.phase.work.result.summary, 'the letter is written');
+    await place.judge(['approve', job.checkpoint]);
+    await place.run(['resume', id]);
+    job = await place.job();
+    assert(['completed', 'completed_with_warnings'].includes(job.status), job.status);
+    // Commits, todos, and the job's own files.
+    assert.equal(place.git(id, ['show', 'main:letter.md']), 'Dear friend,\n');
+    assert.equal(place.git(id, ['show', 'main:plan.md']), '# Plan\n\nWrite a friendly letter.\n');
+    const log = place.git(id, ['log', '--format=%B', 'main']);
+    assert.match(log, /phase 2 \(tactical\): wrote the letter\n\n- write the friendly letter/);
+    assert.match(place.git(id, ['show', 'main:archive/phase-2-tactical-todos.yaml']), /friendly letter/);
+    // The audit trail: what it did, in its own order, with tokens; and what it reported.
+    const did = await place.run(['log', id]);
+    for (const words of ['begins', 'plan.md', 'next_phase_todos', 'todo_complete', 'job_complete', 'tokens', 'The letter is written.']) {
+        assert(did.includes(words), `${words} is not in the log of ${agent}:\n${did}`);
+    }
+    assert(!did.includes('sk-scripted-1'), 'the key is nowhere');
+    const report = await place.run(['report', id]);
+    assert(report.includes('nobody proofread it'), report);
+    place.remove();
+    console.log(`${agent}: a whole job`);
+}
+
+// What a person has to see to: the job is paused, says why, and goes on afterwards.
+async function trouble(agent, fault, words, { options = {} } = {}) {
+    const broken = structuredClone(script);
+    broken.answers[1].turns[0].fault = fault;
+    const place = await Place.with(agent, { ...broken, ...options });
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'review'], { code: 1 }).catch(() => undefined);
+    const job = await place.job();
+    assert.equal(job.status, 'paused', `${agent}: ${JSON.stringify(job.stopped)}`);
+    const shown = await place.run(['show', job.run_id]);
+    assert(shown.includes(words), `${agent}: ${shown}`);
+    place.remove();
+    console.log(`${agent}: ${words}`);
+}
+
+const agents = process.argv.slice(2);
+for (const agent of agents.length > 0 ? agents : ['claude', 'codex', 'opencode', 'gemini']) await wholeJob(agent);
+if (agents.length === 0) {
+    await trouble('claude', { status: 401 }, 'was refused by its model');
+    await trouble('codex', { status: 429, retry_after: 3600 }, 'come back later');
+    const missing = await Place.with('none', script, { agents: { claude: { program: 'no-such-claude' } } });
+    await missing.run(['job', 'Write a letter', '--agent', 'claude', '--autonomy', 'review'], { code: 1 }).catch(() => undefined);
+    const job = await missing.job();
+    assert.equal(job.status, 'paused');
+    assert((await missing.run(['show', job.run_id])).includes('`no-such-claude` is not installed'));
+    missing.remove();
+    console.log('a program that is missing');
+}
+process.exit(0);

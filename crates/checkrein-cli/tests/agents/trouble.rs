@@ -1,0 +1,150 @@
+use serde_json::{Value, json};
+
+use crate::place::{Api, Place, job_with};
+
+const APIS: [Api; 2] = [Api::Anthropic, Api::Openai];
+
+#[test]
+fn what_passes_is_waited_for() {
+    for api in APIS {
+        let place = Place::with(job_with(json!([
+            {"calls": [{"run": "echo a > a.txt"}], "fault": {"status": 429, "retry_after": 0, "times": 2}},
+            {"calls": [{"tool": "run_command", "raw": "{\"command\": \"echo b"}]},
+            {"text": "a longer sentence that is cut in the middle", "calls": [{"run": "echo c > c.txt"}], "fault": {"cut": true, "times": 1}},
+            {"text": "done"},
+        ])));
+        place.settings(api, json!({}));
+        let job = place.job("full", &[], 0);
+        let id = job["run_id"].as_str().unwrap();
+        assert_eq!(job["status"], "completed");
+        assert_eq!(place.git(id, &["show", "main:a.txt"]), "a\n");
+        assert_eq!(place.git(id, &["show", "main:c.txt"]), "c\n");
+        let log = place.expect(&["log", id], 0);
+        assert_eq!(log.matches("waits 0s: the model allows no more requests").count(), 2, "{log}");
+        assert!(
+            log.contains("the answer was cut off") && log.contains("✗ the arguments are not a JSON object"),
+            "{log}"
+        );
+    }
+}
+
+#[test]
+fn what_a_person_has_to_see_to_pauses_the_job() {
+    for (fault, key, words) in [
+        (json!({"status": 401}), true, "the model refused the key"),
+        (json!({"status": 429, "retry_after": 3600}), true, "allows no more requests"),
+        (Value::Null, false, "needs a key, and `OTHER_KEY` is not set"),
+    ] {
+        let place = Place::with(job_with(json!([
+            {"calls": [{"run": "echo a > a.txt"}]}, {"text": "done", "fault": fault},
+        ])));
+        if !key {
+            place.settings_with(Api::Anthropic, json!({}), json!({"key_env": "OTHER_KEY"}), json!({}));
+        }
+        place.run(&["job", "Do it", "--agent", "builtin", "--autonomy", "full"]);
+        let job = place.shown();
+        assert_eq!(job["status"], "paused", "{words}: {job}");
+        let id = job["run_id"].as_str().unwrap().to_owned();
+        let shown = place.expect(&["show", &id], 0);
+        assert!(shown.contains(words), "{words}: {shown}");
+        if key {
+            // Nothing is lost: what was done before is there when it goes on.
+            place.model.say(
+                checkrein_scripted_model::Script::of(job_with(json!([
+                {"calls": [{"run": "cat a.txt > b.txt"}]}, {"text": "done"}])))
+                .unwrap(),
+            );
+            place.expect(&["resume", &id], 0);
+            assert_eq!(place.git(&id, &["show", "main:b.txt"]), "a\n");
+        }
+    }
+}
+
+#[test]
+fn a_conversation_that_is_too_long_begins_anew() {
+    for api in APIS {
+        let long = "x".repeat(9_000);
+        let mut script = job_with(json!([
+            {"calls": [{"tool": "write_file", "input": {"path": "workspace.md", "content": "# Workspace\n\nremember the tea\n"}}]},
+            {"calls": [{"run": format!("echo {long}")}]},
+            {"calls": [{"run": format!("echo {long}; true")}]},
+            {"calls": [{"run": format!("echo {long}; true; true")}]},
+            {"text": "never reached"},
+        ]));
+        script["context_bytes_max"] = json!(36_000);
+        let answers = script["answers"].as_array_mut().unwrap();
+        answers.insert(
+            0,
+            json!({"says": "You have worked on this already", "turns": [
+            {"calls": [{"run": "echo anew > anew.txt"}]}, {"text": "done after all"}]}),
+        );
+        let place = Place::with(script);
+        place.settings(api, json!({}));
+        let job = place.job("full", &[], 0);
+        let id = job["run_id"].as_str().unwrap();
+        let log = place.expect(&["log", id], 0);
+        assert!(log.contains("conversation shortened") && log.contains("done after all"), "{log}");
+        assert_eq!(place.git(id, &["show", "main:anew.txt"]), "anew\n");
+        let anew = place.model.asked().into_iter().map(|asked| asked.body.to_string());
+        let anew = anew.filter(|body| body.contains("You have worked on this already")).collect::<Vec<_>>();
+        assert!(
+            anew.iter().any(|body| body.contains("remember the tea")),
+            "what it wrote down is its memory"
+        );
+    }
+}
+
+#[test]
+fn a_model_that_never_stops_is_stopped() {
+    let mut script = job_with(json!([{"calls": [{"run": "date +%N > now.txt; cat now.txt"}]}]));
+    script["answers"][1]["forever"] = json!(true);
+    let place = Place::with(script);
+    place.settings(Api::Anthropic, json!({"turns_max": 15}));
+    place.run(&["job", "Do it", "--agent", "builtin", "--autonomy", "full"]);
+    let job = place.shown();
+    assert_eq!(job["status"], "paused", "{job}");
+    assert!(place.expect(&["show", job["run_id"].as_str().unwrap()], 0).contains("asked its model 15 times"));
+}
+
+#[test]
+fn a_model_that_repeats_itself_is_stopped() {
+    let mut script = job_with(json!([{"calls": [{"run": "echo same"}]}]));
+    script["answers"][1]["forever"] = json!(true);
+    let place = Place::with(script);
+    place.settings(Api::Openai, json!({}));
+    place.run(&["job", "Do it", "--agent", "builtin", "--autonomy", "full"]);
+    let job = place.shown();
+    assert_eq!(job["status"], "paused", "{job}");
+    let id = job["run_id"].as_str().unwrap();
+    assert!(place.expect(&["show", id], 0).contains("times in a row with the same arguments"));
+    assert!(place.expect(&["log", id], 0).contains("do something else, or end"));
+}
+
+#[test]
+fn what_is_outside_and_what_is_forbidden_is_refused() {
+    let place = Place::with(job_with(json!([
+        {"calls": [{"tool": "read_file", "input": {"path": "/etc/hostname"}},
+                   {"tool": "read_file", "input": {"path": "../../../checkrein.yaml"}},
+                   {"tool": "write_file", "input": {"path": "../../escaped.txt", "content": "x"}},
+                   {"tool": "write_file", "input": {"path": ".git/hooks/post-commit", "content": "x"}},
+                   {"run": "curl http://evil.example/x"},
+                   {"tool": "job_complete", "input": {}},
+                   {"tool": "next_phase_todos", "input": {"todos": ["more"]}},
+                   {"tool": "!approve", "input": {}}]},
+        {"text": "refused everywhere"},
+    ])));
+    place.settings(Api::Anthropic, json!({"commands": {"deny": ["curl *"]}}));
+    let job = place.job("full", &[], 0);
+    let log = place.expect(&["log", job["run_id"].as_str().unwrap()], 0);
+    assert_eq!(log.matches("is outside of the directory you work in").count(), 3, "{log}");
+    for words in [
+        "belongs to git",
+        "may not be run here",
+        "`job_complete` is for strategic phases",
+        "`next_phase_todos` is for strategic phases",
+        "there is no tool `approve`",
+    ] {
+        assert!(log.contains(words), "{words}: {log}");
+    }
+    assert!(!place.path().join("store/jobs/escaped.txt").exists());
+}

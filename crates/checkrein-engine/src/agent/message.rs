@@ -1,0 +1,77 @@
+//! What a person says to a job while its agent works.
+
+use std::path::{Path, PathBuf};
+
+use checkrein_agent::PersonMessage;
+use checkrein_core::principal::Principal;
+use checkrein_core::run::job::{Author, Comment, NewComment};
+use checkrein_core::run::{Command, RunId, State};
+use checkrein_store::Store;
+
+use crate::authority::{Act, require};
+use crate::{Engine, EngineError, RunView};
+
+impl Engine {
+    /// Says something to the agent of a job: it hears it at its next turn if it works, else in its next brief.
+    pub async fn send_message(
+        &self,
+        by: &Principal,
+        id: &str,
+        text: &str,
+    ) -> Result<(RunView, Comment), EngineError> {
+        require(by, Act::Comment)?;
+        if text.trim().is_empty() {
+            return Err(EngineError::Empty("message"));
+        }
+        let id = self.seen_run(by, id).await?;
+        loop {
+            let mut view = self.load_run(&id).await?;
+            let comment = NewComment { text: text.to_owned(), ..NewComment::default() };
+            let command = Command::Comment { comment, by: by.name.clone(), author: Author::Person };
+            match self.apply(&mut view, command).await {
+                Ok(_) => {
+                    let said = view.run.state.job.as_ref().and_then(|job| job.comments.last().cloned());
+                    return said.map(|said| (view, said)).ok_or(EngineError::NotAJob(id));
+                }
+                Err(EngineError::RunMoved) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Puts what people say where the agent of an attempt finds it, for as long as it is polled.
+pub(crate) async fn deliver(store: Store, id: RunId, start: u64, path: PathBuf) {
+    let mut known = 0;
+    let changes = store.changes();
+    let Ok(mut changes) = changes else { return std::future::pending::<()>().await };
+    loop {
+        changes.borrow_and_update();
+        if let Ok(Some(stored)) = store.run(id.as_str()).await {
+            let new = said_since(&stored.run.state, start);
+            if new.len() != known && write(&path, &new).is_ok() {
+                known = new.len();
+            }
+        }
+        if changes.changed().await.is_err() {
+            return std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// What was said after the attempt had its brief.
+fn said_since(state: &State, start: u64) -> Vec<PersonMessage> {
+    let Some(job) = &state.job else { return Vec::new() };
+    let new = job.comments.iter().filter(|comment| comment.waits() && comment.given != Some(start));
+    let message = |comment: &Comment| PersonMessage {
+        id: comment.id.clone(),
+        by: comment.by.clone(),
+        text: comment.text.clone(),
+    };
+    new.map(message).collect()
+}
+
+fn write(path: &Path, messages: &[PersonMessage]) -> Result<(), EngineError> {
+    let value = serde_json::to_value(messages).unwrap_or_default();
+    crate::job::write_whole(path, &value)
+}
