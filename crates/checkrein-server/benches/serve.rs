@@ -1,7 +1,7 @@
 //! What the way over HTTP costs, and what a server needs that nobody asks anything. Run by `scripts/bench`.
 
 use std::error::Error;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -14,6 +14,7 @@ use checkrein_core::deliverable::Deliverable;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_engine::{Engine, NewCheckpoint, VerdictRequest};
 use checkrein_store::Store;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[path = "../../checkrein-engine/benches/shared/mod.rs"]
 mod shared;
@@ -153,32 +154,45 @@ impl Server {
         Ok(server)
     }
 
-    /// Changes per second of clients that each wait for their answers.
+    /// Changes per second of clients that each wait for their answers. They share one thread and have
+    /// their requests at hand, so that what is measured is the server's work and not theirs.
     fn changes(&self) -> Result<f64, Box<dyn Error>> {
-        let begun = Instant::now();
-        std::thread::scope(|scope| {
-            let clients: Vec<_> = (0..CLIENTS)
-                .map(|client| scope.spawn(move || self.client(client).map_err(|error| error.to_string())))
-                .collect();
-            for client in clients {
-                client.join().map_err(|_| "a client died")??;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let mut clients = Vec::new();
+            for client in 0..CLIENTS {
+                let connection = Connection::open(self.address).await?;
+                let requests: Vec<Vec<u8>> =
+                    (0..ROUNDS).flat_map(|round| self.requests(&format!("c-{client}-{round}"))).collect();
+                clients.push((connection, requests));
             }
-            Ok::<(), Box<dyn Error>>(())
-        })?;
-        Ok((CLIENTS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
+            let begun = Instant::now();
+            let asking = clients.into_iter().map(|(mut connection, requests)| async move {
+                for request in &requests {
+                    connection.ask(request).await?;
+                }
+                Ok::<(), Box<dyn Error>>(())
+            });
+            futures_util::future::try_join_all(asking).await?;
+            Ok((CLIENTS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
+        })
     }
 
-    fn client(&self, client: usize) -> Result<(), Box<dyn Error>> {
-        let mut connection = Connection::open(self.address, &self.token)?;
-        for round in 0..ROUNDS {
-            let id = format!("c-{client}-{round}");
-            let body = format!(
-                r#"{{"id":"{id}","worker":"bench","phase":"draft","type":"deliverable","deliverable":"text {id}"}}"#
-            );
-            connection.post("/v1/checkpoints", &body)?;
-            connection.post(&format!("/v1/checkpoints/{id}/verdict"), r#"{"verdict":"approve"}"#)?;
-        }
-        Ok(())
+    /// A checkpoint is asked for, and approved.
+    fn requests(&self, id: &str) -> [Vec<u8>; 2] {
+        let post = |path: &str, body: &str| {
+            let (address, token, length) = (self.address, &self.token, body.len());
+            format!(
+                "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
+                 content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            )
+            .into_bytes()
+        };
+        let asked = format!(
+            r#"{{"id":"{id}","worker":"bench","phase":"draft","type":"deliverable","deliverable":"text {id}"}}"#
+        );
+        let verdict = format!("/v1/checkpoints/{id}/verdict");
+        [post("/v1/checkpoints", &asked), post(&verdict, r#"{"verdict":"approve"}"#)]
     }
 
     /// Streams that are open and have nothing to tell.
@@ -220,44 +234,41 @@ impl Drop for Server {
 
 /// A connection that is kept, with as little between the measure and the server as can be.
 struct Connection {
-    stream: BufReader<TcpStream>,
-    head: String,
+    stream: tokio::net::TcpStream,
+    answer: Vec<u8>,
 }
 
 impl Connection {
-    fn open(address: SocketAddr, token: &str) -> Result<Connection, Box<dyn Error>> {
-        let stream = TcpStream::connect(address)?;
+    async fn open(address: SocketAddr) -> Result<Connection, Box<dyn Error>> {
+        let stream = tokio::net::TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        let head =
-            format!("host: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n");
-        Ok(Connection { stream: BufReader::new(stream), head })
+        Ok(Connection { stream, answer: Vec::with_capacity(4096) })
     }
 
-    fn post(&mut self, path: &str, body: &str) -> Result<(), Box<dyn Error>> {
-        let request =
-            format!("POST {path} HTTP/1.1\r\n{}content-length: {}\r\n\r\n{body}", self.head, body.len());
-        self.stream.get_mut().write_all(request.as_bytes())?;
-        let mut line = String::new();
-        self.stream.read_line(&mut line)?;
-        let done = line.starts_with("HTTP/1.1 20");
-        let status = line.trim().to_owned();
-        let mut length = 0;
+    async fn ask(&mut self, request: &[u8]) -> Result<(), Box<dyn Error>> {
+        self.stream.write_all(request).await?;
+        self.answer.clear();
         loop {
-            line.clear();
-            self.stream.read_line(&mut line)?;
-            let header = line.trim_end().to_ascii_lowercase();
-            if header.is_empty() {
+            if self.stream.read_buf(&mut self.answer).await? == 0 {
+                return Err("the server hung up".into());
+            }
+            if is_whole(&self.answer)? {
                 break;
             }
-            if let Some(value) = header.strip_prefix("content-length:") {
-                length = value.trim().parse()?;
-            }
         }
-        let mut answer = vec![0; length];
-        self.stream.read_exact(&mut answer)?;
-        match done {
-            true => Ok(()),
-            false => Err(format!("{status}: {}", String::from_utf8_lossy(&answer)).into()),
+        if self.answer.starts_with(b"HTTP/1.1 20") {
+            return Ok(());
         }
+        Err(String::from_utf8_lossy(&self.answer).into_owned().into())
     }
+}
+
+/// Whether an answer is there to its end.
+fn is_whole(answer: &[u8]) -> Result<bool, Box<dyn Error>> {
+    const LENGTH: &[u8] = b"content-length: ";
+    let Some(head) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(false) };
+    let at = answer.windows(LENGTH.len()).position(|window| window == LENGTH).ok_or("no length")?;
+    let digits = answer.iter().skip(at + LENGTH.len()).take_while(|byte| byte.is_ascii_digit());
+    let length = digits.fold(0, |length: usize, digit| length * 10 + usize::from(digit - b'0'));
+    Ok(answer.len() >= head + 4 + length)
 }

@@ -1,6 +1,7 @@
 //! The store on SQLite: one writer with group commit, readers beside it.
 
 pub(crate) mod backup;
+mod reader;
 mod reading;
 mod restore;
 pub(crate) mod schema;
@@ -11,9 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use checkrein_core::deliverable::Digest;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::watch as notice;
 
+use self::reader::Reader;
 use self::reading::Reading;
 pub use self::restore::{Restored, restore};
 use self::watch::Watcher;
@@ -21,13 +24,13 @@ use self::writing::StoreFile;
 pub(crate) use self::writing::Writing;
 use crate::file_system::FileSystem;
 use crate::writer::{Medium, Writer};
-use crate::{StoreError, sql};
+use crate::{StoreError, TokenRow, principal, sql};
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     path: PathBuf,
     access: Access,
-    readers: Mutex<Vec<sql::Connection>>,
+    readers: Mutex<Vec<Reader>>,
     changed: notice::Sender<u64>,
     /// Started by the first one who waits.
     watcher: OnceLock<Result<Watcher, StoreError>>,
@@ -125,27 +128,45 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&sql::Connection) -> Result<T, E>,
     ) -> Result<T, E> {
-        let kept = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let connection = match kept {
-            Some(connection) => connection,
-            None => {
-                let connection = match &self.access {
-                    Access::Write(_) => connect(&self.path)?,
-                    Access::Read(reading) => reading.connect(&self.path)?,
-                };
-                connection.execute_batch("PRAGMA query_only = 1").map_err(StoreError::from)?;
-                sql::Connection::Sqlite(Box::new(connection))
-            }
-        };
-        let result = work(&connection);
+        let reader = self.reader()?;
+        let result = work(&reader.connection);
         if let Access::Read(reading) = &self.access {
             reading.verify(&self.path)?;
         }
+        self.give_back(reader);
+        result
+    }
+
+    /// Who a token belongs to, which every request asks. A reader remembers it for as long as nobody
+    /// commits anything.
+    pub fn token(&self, secret: &Digest) -> Result<Option<TokenRow>, StoreError> {
+        if let Access::Read(_) = &self.access {
+            return self.read(|connection| principal::by_secret(connection, secret));
+        }
+        let mut reader = self.reader()?;
+        let found = reader.token(secret);
+        self.give_back(reader);
+        found
+    }
+
+    fn reader(&self) -> Result<Reader, StoreError> {
+        let kept = self.readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(reader) = kept {
+            return Ok(reader);
+        }
+        let connection = match &self.access {
+            Access::Write(_) => connect(&self.path)?,
+            Access::Read(reading) => reading.connect(&self.path)?,
+        };
+        connection.execute_batch("PRAGMA query_only = 1")?;
+        Ok(Reader::new(sql::Connection::Sqlite(Box::new(connection))))
+    }
+
+    fn give_back(&self, reader: Reader) {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if readers.len() < READERS_KEPT_MAX {
-            readers.push(connection);
+            readers.push(reader);
         }
-        result
     }
 
     /// How much the file and its log take.

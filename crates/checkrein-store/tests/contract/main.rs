@@ -80,6 +80,7 @@ macro_rules! every_case {
                 copy::everything_is_there_after_it_was_copied,
                 copy::only_an_empty_store_takes_another_ones_place,
                 tokens::a_token_is_found_by_its_secret_until_revoked,
+                tokens::a_token_that_was_just_used_is_revoked_at_once,
                 tokens::a_secret_is_taken_once,
                 sessions::a_session_is_found_by_its_secret_with_its_token,
                 sessions::a_session_that_is_over_is_not_listed_and_then_forgotten,

@@ -39,6 +39,26 @@ pub async fn a_token_is_found_by_its_secret_until_revoked(open: Open<'_>) {
     assert_eq!(other.tokens().await.unwrap(), [revoked, second]);
 }
 
+/// Whatever a handle remembers, it notices what others do.
+pub async fn a_token_that_was_just_used_is_revoked_at_once(open: Open<'_>) {
+    let (store, other) = (open(), open());
+    for (round, revoker) in [&store, &other].into_iter().enumerate() {
+        let id = format!("t{round}");
+        let secret = Digest::of(id.as_bytes());
+        assert_eq!(store.token(&secret).await.unwrap(), None);
+        other.add_token(token(&id, 1), secret).await.unwrap();
+        for _ in 0..3 {
+            for handle in [&store, &other] {
+                assert_eq!(handle.token(&secret).await.unwrap(), Some(token(&id, 1)));
+            }
+        }
+        assert!(revoker.revoke_token(id.clone(), time(4)).await.unwrap());
+        for handle in [&store, &other] {
+            assert_eq!(handle.token(&secret).await.unwrap().unwrap().revoked_at, Some(time(4)));
+        }
+    }
+}
+
 pub async fn a_secret_is_taken_once(open: Open<'_>) {
     let store = open();
     store.add_token(token("a", 1), Digest::of(b"one")).await.unwrap();
