@@ -167,13 +167,18 @@ impl Server {
                 clients.push((connection, requests));
             }
             let begun = Instant::now();
-            let asking = clients.into_iter().map(|(mut connection, requests)| async move {
-                for request in &requests {
-                    connection.ask(request).await?;
-                }
-                Ok::<(), Box<dyn Error>>(())
-            });
-            futures_util::future::try_join_all(asking).await?;
+            let mut asking = Vec::new();
+            for (mut connection, requests) in clients {
+                asking.push(tokio::spawn(async move {
+                    for request in &requests {
+                        connection.ask(request).await?;
+                    }
+                    Ok::<(), String>(())
+                }));
+            }
+            for client in asking {
+                client.await??;
+            }
             Ok((CLIENTS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
         })
     }
@@ -245,26 +250,24 @@ impl Connection {
         Ok(Connection { stream, answer: Vec::with_capacity(4096) })
     }
 
-    async fn ask(&mut self, request: &[u8]) -> Result<(), Box<dyn Error>> {
-        self.stream.write_all(request).await?;
+    async fn ask(&mut self, request: &[u8]) -> Result<(), String> {
+        self.stream.write_all(request).await.map_err(|error| error.to_string())?;
         self.answer.clear();
-        loop {
-            if self.stream.read_buf(&mut self.answer).await? == 0 {
-                return Err("the server hung up".into());
-            }
-            if is_whole(&self.answer)? {
-                break;
+        while !is_whole(&self.answer)? {
+            let read = self.stream.read_buf(&mut self.answer).await.map_err(|error| error.to_string())?;
+            if read == 0 {
+                return Err("the server hung up".to_owned());
             }
         }
         if self.answer.starts_with(b"HTTP/1.1 20") {
             return Ok(());
         }
-        Err(String::from_utf8_lossy(&self.answer).into_owned().into())
+        Err(String::from_utf8_lossy(&self.answer).into_owned())
     }
 }
 
 /// Whether an answer is there to its end.
-fn is_whole(answer: &[u8]) -> Result<bool, Box<dyn Error>> {
+fn is_whole(answer: &[u8]) -> Result<bool, String> {
     const LENGTH: &[u8] = b"content-length: ";
     let Some(head) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(false) };
     let at = answer.windows(LENGTH.len()).position(|window| window == LENGTH).ok_or("no length")?;
