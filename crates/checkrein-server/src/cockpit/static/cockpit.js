@@ -333,7 +333,8 @@ function keyboard() {
     button.hidden = false;
     button.addEventListener("click", () => dialog?.showModal());
   }
-  let went = 0;
+  // When `g` was pressed; the clock of events begins with the page.
+  let went = -Infinity;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const at = event.target;
@@ -343,7 +344,7 @@ function keyboard() {
     }
     if (dialog?.open) return;
     if (event.timeStamp - went < 1500) {
-      went = 0;
+      went = -Infinity;
       const link = /** @type {HTMLElement | null} */ (document.querySelector(`[data-go="${CSS.escape(event.key)}"]`));
       if (link) return act(event, () => link.click());
     }
