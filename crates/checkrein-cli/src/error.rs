@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use checkrein_core::checkpoint::Refusal;
 use checkrein_core::document::{Gravity, Problem, Problems};
+use checkrein_core::frame::{ContextError, FrameError, TreeError};
 use checkrein_core::run::{CommandKind, Refusal as RunRefusal};
 use checkrein_engine::{DefinitionError, EngineError};
 use checkrein_forge::ForgeError;
@@ -162,6 +163,8 @@ impl From<EngineError> for CliError {
             | EngineError::NoSession(_)
             | EngineError::NoWebhook(_)
             | EngineError::NoDelivery(_)
+            | EngineError::NoFrameSession(_)
+            | EngineError::NoFrames
             | EngineError::NoExpert(_)
             | EngineError::OtherContent(_)
             | EngineError::NothingToReview(_)
@@ -198,6 +201,15 @@ impl From<EngineError> for CliError {
             | EngineError::Invisible(_)
             | EngineError::ReservedName(_)
             | EngineError::Deliverable(_) => Exit::Usage,
+            EngineError::BadFrameSession(_)
+            | EngineError::Frame(
+                FrameError::Empty(_)
+                | FrameError::TooLong { .. }
+                | FrameError::UnknownHeuristic { .. }
+                | FrameError::BadConfig(_)
+                | FrameError::Context(ContextError::BudgetTooSmall { .. }),
+            ) => Exit::Usage,
+            EngineError::Frame(_) => Exit::Conflict,
             EngineError::Settings(_)
             | EngineError::Store(
                 StoreError::NotAStore { .. }
@@ -229,6 +241,20 @@ impl From<EngineError> for CliError {
                 Some("`checkrein rerun RUN` does the same work again")
             }
             EngineError::PrivateWebhook(_) => Some("say `--allow-private` if it is meant to be there"),
+            EngineError::NoFrameSession(_) => Some("`checkrein frame sessions --all` lists them"),
+            EngineError::NoFrames => Some("`checkrein frame push GOAL` begins one"),
+            EngineError::BadFrameSession(_) => {
+                Some("it takes letters, digits, `.`, `_`, `@` and `-`, and begins with a letter or digit")
+            }
+            EngineError::Frame(FrameError::Tree(TreeError::NoCurrent)) => Some(
+                "`checkrein frame push GOAL` begins a frame, `checkrein frame activate FRAME` goes to one",
+            ),
+            EngineError::Frame(FrameError::Tree(TreeError::Unknown(_))) => {
+                Some("`checkrein frame tree` shows all there are")
+            }
+            EngineError::Frame(FrameError::NoSuggestion(_)) => {
+                Some("`checkrein frame suggestions --history` shows all there were")
+            }
             EngineError::NoWebhook(_) => Some("`checkrein webhook list` shows all there are"),
             EngineError::OtherContent(_) => {
                 Some("an id stands for one content; take another id for this one")

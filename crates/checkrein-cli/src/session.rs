@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::error::CliError;
 use crate::remote::Remote;
-use crate::settings::Places;
+use crate::settings::{Places, ProjectPlace};
 
 /// The options of every command that needs the store.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -170,6 +170,11 @@ impl StorePlace {
     /// Whether the project's settings were named.
     pub fn names_settings(&self) -> bool {
         self.places.names_settings()
+    }
+
+    /// Where the project's settings are.
+    pub const fn project(&self) -> &ProjectPlace {
+        self.places.project()
     }
 
     /// Whether somebody said which store is meant.

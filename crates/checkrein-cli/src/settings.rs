@@ -48,6 +48,10 @@ impl Places {
         Ok(settings)
     }
 
+    pub const fn project(&self) -> &ProjectPlace {
+        &self.project
+    }
+
     /// Whether the project's settings were named, instead of found.
     pub fn names_settings(&self) -> bool {
         self.project.config.is_some()

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use checkrein_core::checkpoint::{BadId, CheckpointId, Refusal};
 use checkrein_core::deliverable::DeliverableError;
 use checkrein_core::document::Problems;
+use checkrein_core::frame::FrameError;
 use checkrein_core::principal::Role;
 use checkrein_core::run::RunId;
 use checkrein_core::run::job::HandInRefusal;
@@ -87,6 +88,14 @@ pub enum EngineError {
     ReservedId(CheckpointId),
     #[error("there is no expert `{0}`")]
     NoExpert(String),
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    #[error("there is no session `{0}`")]
+    NoFrameSession(String),
+    #[error("there is no session of frames yet")]
+    NoFrames,
+    #[error("`{0}` cannot be the name of a session")]
+    BadFrameSession(String),
     #[error("there is no token `{0}`")]
     NoToken(String),
     #[error("there is no session `{0}`")]

@@ -9,6 +9,7 @@ mod doctor;
 mod error;
 mod event;
 mod expert;
+mod frame;
 mod held;
 mod inbox;
 mod job;
@@ -51,6 +52,7 @@ pub use doctor::{Finding, State, examine, examine_server};
 pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
+pub use frame::{Client, HookAnswer, SessionWanted, SweptFrames};
 pub use inbox::{AskKind, Asks, Waiting};
 pub use job::{
     AttemptFiles, BranchesWanted, Found, JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial,

@@ -11,6 +11,7 @@ use checkrein_store::{
 };
 
 use crate::authority::{Act, require};
+use crate::frame::SweptFrames;
 use crate::run::{SweptRuns, is_driven};
 use crate::{Engine, EngineError, now};
 
@@ -69,14 +70,15 @@ impl Engine {
     pub async fn sweep_store(&self, by: &Principal, how: Sweep) -> Result<SweptAll, EngineError> {
         require(by, Act::ManageStore)?;
         let runs = self.sweep_runs(how).await?;
+        let frames = self.sweep_frames(how).await?;
         let Some(before) = self.settings.keep(Kept::Checkpoints).old_before(now()) else {
-            return Ok(SweptAll { checkpoints: Swept::default(), runs });
+            return Ok(SweptAll { checkpoints: Swept::default(), runs, frames });
         };
         let checkpoints = match how {
             Sweep::Rehearse => self.store.would_sweep(before).await?,
             Sweep::Remove => self.store.sweep(before).await?,
         };
-        Ok(SweptAll { checkpoints, runs })
+        Ok(SweptAll { checkpoints, runs, frames })
     }
 
     /// How long something is kept here.
@@ -90,6 +92,7 @@ impl Engine {
 pub struct SweptAll {
     pub checkpoints: Swept,
     pub runs: SweptRuns,
+    pub frames: SweptFrames,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,8 +36,8 @@ pub fn page() -> String {
 }
 
 fn cell(route: &Route, role: Option<Role>) -> &'static str {
-    let bound =
-        matches!(route.access, Access::To(Act::Read | Act::StartRun | Act::Reply)) && is_of_somebody(route);
+    let bound = matches!(route.access, Access::To(Act::Read | Act::StartRun | Act::Reply | Act::KeepFrames))
+        && is_of_somebody(route);
     match (route.access.allows(role), role) {
         (false, _) => "-",
         (true, Some(Role::Agent)) if bound => "own",
@@ -47,5 +47,6 @@ fn cell(route: &Route, role: Option<Role>) -> &'static str {
 
 /// Whether it shows or touches what belongs to somebody.
 fn is_of_somebody(route: &Route) -> bool {
-    ["/v1/checkpoints", "/v1/runs", "/v1/jobs", "/v1/events"].iter().any(|noun| route.path.starts_with(noun))
+    let nouns = ["/v1/checkpoints", "/v1/runs", "/v1/jobs", "/v1/events", "/v1/frames", "/v1/suggestions"];
+    nouns.iter().any(|noun| route.path.starts_with(noun)) && !route.path.starts_with("/v1/frames/should-")
 }

@@ -4,6 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use checkrein_core::checkpoint::Refusal;
 use checkrein_core::document::{Gravity, Problems};
+use checkrein_core::frame::{ContextError, FrameError, TreeError};
 use checkrein_engine::{DefinitionError, EngineError};
 use checkrein_forge::ForgeError;
 use checkrein_store::{StoreError, TransferError};
@@ -29,6 +30,7 @@ pub enum Kind {
     SeveralRuns,
     RunBusy,
     RunRefused,
+    FrameRefused,
     MarkedFiles,
     DigestNeeded,
     KeyInUse,
@@ -58,6 +60,7 @@ pub static KINDS: &[(Kind, u16, &str, &str)] = &[
     (Kind::SeveralRuns,          409, "several-runs",           "the text names more than one run"),
     (Kind::RunBusy,              409, "run-busy",               "another process drives the run"),
     (Kind::RunRefused,           409, "run-refused",            "the run cannot do that now"),
+    (Kind::FrameRefused,         409, "frame-refused",          "the frames cannot do that now"),
     (Kind::MarkedFiles,          409, "files-marked",           "changes were requested of files, and the approval is not confirmed"),
     (Kind::DigestNeeded,         409, "digest-needed",          "a verdict on a review names what was looked at"),
     (Kind::KeyInUse,             409, "idempotency-key-in-use", "the first request with this key is not answered yet"),
@@ -204,7 +207,23 @@ impl From<EngineError> for Problem {
             | EngineError::NoToken(_)
             | EngineError::NoSession(_)
             | EngineError::NoWebhook(_)
-            | EngineError::NoDelivery(_) => Kind::NotFound,
+            | EngineError::NoDelivery(_)
+            | EngineError::NoFrameSession(_)
+            | EngineError::NoFrames
+            | EngineError::Frame(
+                FrameError::NoSuggestion(_)
+                | FrameError::Tree(TreeError::Unknown(_))
+                | FrameError::Context(ContextError::Unknown(_)),
+            ) => Kind::NotFound,
+            EngineError::BadFrameSession(_)
+            | EngineError::Frame(
+                FrameError::Empty(_)
+                | FrameError::TooLong { .. }
+                | FrameError::UnknownHeuristic { .. }
+                | FrameError::BadConfig(_)
+                | FrameError::Context(_),
+            ) => Kind::Invalid,
+            EngineError::Frame(_) => Kind::FrameRefused,
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
             EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
@@ -291,6 +310,9 @@ impl From<EngineError> for Problem {
             }
             EngineError::PrivateWebhook(_) => Problem::new(kind, error.to_string())
                 .hint("send `\"allow_private\": true` if it is meant to be there"),
+            EngineError::NoFrames => Problem::new(kind, error.to_string()).hint("a push begins one"),
+            EngineError::BadFrameSession(_) => Problem::new(kind, error.to_string())
+                .hint("it takes letters, digits, `.`, `_`, `@` and `-`, 128 at most"),
             EngineError::NoAgent => Problem::new(kind, error.to_string()).hint(
                 "an administrator names one: `agent` here, or in the server's checkrein.yaml or expert",
             ),

@@ -12,6 +12,7 @@ mod delivery;
 mod error;
 mod event;
 mod file_system;
+mod frame;
 mod index;
 mod postgres;
 mod principal;
@@ -32,6 +33,7 @@ pub use delivery::{Delivered, DeliveryRow, Health, NewDelivery};
 pub use error::{CommitError, StoreError};
 pub use event::{Position, StoredEvent};
 pub use file_system::FileSystem;
+pub use frame::{FrameCommit, SessionFilter, SessionItem, StoredSession};
 pub use index::{
     ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, IndexedFile, KnownFile,
     SearchIndex,

@@ -9,6 +9,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
 use checkrein_core::deliverable::{Digest, Encoding};
 use checkrein_core::event::Event;
+use checkrein_core::frame::{Frame, SessionState, Suggestion};
 use checkrein_core::run::{RunId, State};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,8 @@ pub(crate) enum Line<'l> {
         contents: u64,
         #[serde(default)]
         runs: u64,
+        #[serde(default)]
+        frame_sessions: u64,
     },
     Event {
         stream: String,
@@ -75,6 +78,21 @@ pub(crate) enum Line<'l> {
         digest: Digest,
         encoding: Encoding,
         base64: Cow<'l, str>,
+    },
+    /// A session of frames with all its frames and suggestions.
+    Frames {
+        id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        directory: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        current: Option<String>,
+        created_at: Timestamp,
+        updated_at: Timestamp,
+        state: Box<SessionState>,
+        frames: Vec<Frame>,
+        suggestions: Vec<Suggestion>,
     },
 }
 

@@ -1,5 +1,9 @@
+mod client;
+
 use std::io::Write;
 use std::path::Path;
+
+use checkrein_engine::Client;
 
 use crate::error::{CliError, note};
 use crate::files;
@@ -11,6 +15,12 @@ pub struct Args {
     /// Also where there are such files already: they are left as they are
     #[arg(long)]
     force: bool,
+    /// Only put hooks and tools of frames into this client's settings here: claude-code or opencode
+    #[arg(long, value_parser = super::hook::client, value_name = "CLIENT")]
+    client: Option<Client>,
+    /// Take them out again
+    #[arg(long, requires = "client")]
+    remove: bool,
 }
 
 /// What is written, and where.
@@ -21,6 +31,10 @@ const FILES: [(&str, &str); 3] = [
 ];
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
+    if let Some(client) = args.client {
+        let wanted = if args.remove { client::Wanted::Removed } else { client::Wanted::Installed };
+        return client::run(client, wanted);
+    }
     let there = FILES.iter().filter(|(name, _)| Path::new(name).exists()).map(|(name, _)| *name);
     let there: Vec<&str> = there.collect();
     if !there.is_empty() && !args.force {

@@ -34,8 +34,15 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     } else {
         (None, local(Role::Agent))
     };
-    let place =
-        Place { engine, attempt, experts: Arc::new(settings::expert_files), by: Some(by), closing: None };
+    let directory = std::env::current_dir().ok().map(|path| path.display().to_string());
+    let place = Place {
+        engine,
+        attempt,
+        experts: Arc::new(settings::expert_files),
+        directory,
+        by: Some(by),
+        closing: None,
+    };
     let runtime = runtime()?;
     // INVARIANT: nothing but messages goes to standard output.
     let served = runtime.block_on(Mcp::new(place).serve(tokio::io::stdin(), tokio::io::stdout()));

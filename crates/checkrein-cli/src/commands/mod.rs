@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod expert;
 mod frame;
+mod hook;
 mod inbox;
 mod init;
 mod job;
@@ -58,7 +59,7 @@ enum Command {
     ///
     /// Runs in a throw-away directory with a store of its own. Needs no key and no network.
     Demo(demo::Args),
-    /// Settings and a first workflow for this directory
+    /// Settings and a first workflow for this directory, or the hooks of a client
     Init(init::Args),
     /// Run a workflow: it goes on by itself, and asks when it matters
     ///
@@ -124,9 +125,13 @@ enum Command {
     /// Ask what the policy is, why, and what it would decide
     #[command(subcommand)]
     Policy(policy::Command),
-    /// Ask when to push or pop a context frame
+    /// Frames: the tree of goals of an agent's session, and when to push and pop
     #[command(subcommand)]
     Frame(frame::Command),
+    /// Called by a client such as Claude Code while an agent works in it
+    ///
+    /// Takes an event on standard input and says what the model should read. Whatever goes wrong, the client goes on: it always ends with exit code 0.
+    Hook(hook::Args),
     /// Schemas and variables of the settings
     #[command(subcommand)]
     Config(config::Command),
@@ -193,6 +198,7 @@ impl Cli {
             Command::Doctor(args) => doctor::run(&args),
             Command::Policy(command) => command.run(),
             Command::Frame(command) => command.run(),
+            Command::Hook(args) => hook::run(args),
             Command::Config(command) => command.run(),
             Command::Completions(args) => completions::run(&args, &mut command()),
         }

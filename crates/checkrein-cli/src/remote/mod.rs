@@ -143,6 +143,15 @@ impl Remote {
         }
     }
 
+    /// An answer that is text.
+    pub fn text(&self, path: &[&str], query: &[(&str, String)]) -> Result<String, CliError> {
+        self.wait(async {
+            let request = self.request(Method::GET, path, query).timeout(ANSWER_TIMEOUT);
+            let response = self.sent(request).await?;
+            response.text().await.map_err(|error| self.unreachable(&error))
+        })
+    }
+
     fn request(&self, method: Method, path: &[&str], query: &[(&str, String)]) -> RequestBuilder {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {

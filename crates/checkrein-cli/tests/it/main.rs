@@ -15,6 +15,7 @@ mod docs;
 mod doctor;
 mod examples;
 mod frame;
+mod frame_session;
 mod job;
 mod mcp;
 mod place;

@@ -495,7 +495,7 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
 fn a_limit_on_files_loses_nothing_that_was_acknowledged() {
     let place = place();
     // The signal is ignored so that the write fails instead of the process.
-    let filled = place.shell(&format!("trap '' XFSZ; ulimit -f 400; {FILL}"));
+    let filled = place.shell(&format!("trap '' XFSZ; ulimit -f 800; {FILL}"));
     let (count, said) = is_all_there(&place, &filled);
     assert!(count > 3, "{}", filled.seen());
     assert_snapshot!(said);

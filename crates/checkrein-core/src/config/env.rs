@@ -36,6 +36,9 @@ pub const TOKEN: &str = "CHECKREIN_TOKEN";
 /// The address of a server that is asked instead of a store.
 pub const SERVER: &str = "CHECKREIN_SERVER";
 
+/// The session of frames that is meant.
+pub const SESSION: &str = "CHECKREIN_SESSION";
+
 /// Where people find the server in a browser.
 pub const PUBLIC_URL: &str = "CHECKREIN_PUBLIC_URL";
 
@@ -56,6 +59,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     (TOKEN, "a token that says who acts, made by `checkrein token create`"),
     (PUBLIC_URL, "where people find the server in a browser; links in notifications begin with it"),
     (PAGER, "the program that shows long reports on a terminal, instead of PAGER"),
+    (SESSION, "frames: the session that is meant, instead of the one that was active last in the directory"),
     (FLAME_AUTONOMY_LEVEL, "frames: manual, suggest or auto"),
     (FLAME_PUSH_THRESHOLD, "frames: confidence from which a push is recommended, 0 to 100"),
     (FLAME_POP_THRESHOLD, "frames: confidence from which a pop is recommended, 0 to 100"),

@@ -27,6 +27,8 @@ pub struct Retention {
     warned_runs: Setting<Written>,
     /// Runs that failed. 60 days by default.
     failed_runs: Setting<Written>,
+    /// Sessions of frames nobody has touched, with their logs. 90 days by default.
+    frame_sessions: Setting<Written>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,7 @@ pub enum Kept {
     Runs,
     WarnedRuns,
     FailedRuns,
+    FrameSessions,
 }
 
 impl Kept {
@@ -54,6 +57,7 @@ impl Kept {
             Kept::Checkpoints | Kept::FailedStepResponses | Kept::Runs => 30,
             Kept::WarnedRuns => 45,
             Kept::FailedRuns => 60,
+            Kept::FrameSessions => 90,
         };
         Keep::For(Duration::from_secs(days * 24 * 60 * 60))
     }
@@ -109,6 +113,7 @@ impl Retention {
             Kept::Runs => &self.runs,
             Kept::WarnedRuns => &self.warned_runs,
             Kept::FailedRuns => &self.failed_runs,
+            Kept::FrameSessions => &self.frame_sessions,
         };
         match said {
             Setting::Absent => None,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document::closest;
-use crate::heuristic::{Aggregation, Heuristic, Score};
+use crate::heuristic::{Aggregation, CustomHeuristic, Family, Heuristic, Score, ceiling};
 
 /// How far the advice goes on its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +45,27 @@ pub struct FrameConfig {
     pub aggregation: Aggregation,
     /// Read by [`Aggregation::Weighted`] only; a heuristic that is not listed weighs 1.
     pub weights: BTreeMap<Heuristic, f64>,
+    /// How many tokens the context of a frame may take.
+    pub context_tokens: usize,
+    /// Heuristics of the settings, by name.
+    pub heuristics: BTreeMap<String, CustomHeuristic>,
+    /// Those of them that are left out.
+    #[serde(skip)]
+    pub disabled_custom: BTreeSet<String>,
+    /// What is otherwise for a type of agent.
+    pub agents: BTreeMap<String, AgentThresholds>,
+}
+
+/// What is otherwise for one type of agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct AgentThresholds {
+    /// Confidence from which a push is recommended, 0 to 100
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub push_threshold: Option<f64>,
+    /// Confidence from which a pop is recommended, 0 to 100
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pop_threshold: Option<f64>,
 }
 
 impl Default for FrameConfig {
@@ -57,9 +78,19 @@ impl Default for FrameConfig {
             enabled_heuristics: Heuristic::ALL.into(),
             aggregation: Aggregation::default(),
             weights: BTreeMap::new(),
+            context_tokens: 2_000,
+            heuristics: BTreeMap::new(),
+            disabled_custom: BTreeSet::new(),
+            agents: BTreeMap::new(),
         }
     }
 }
+
+/// Fewer leave no room for the frame itself.
+const CONTEXT_TOKENS_MIN: f64 = 100.0;
+const CONTEXT_TOKENS_MAX: f64 = 100_000.0;
+/// So many heuristics of one's own are enough.
+const CUSTOM_MAX: usize = 50;
 
 /// A change to the settings, as it is written: what is absent stays as it is.
 ///
@@ -88,6 +119,15 @@ pub struct FrameConfigPatch {
     /// Weights by heuristic, 0 or more; merged into the ones there are
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<BTreeMap<String, f64>>,
+    /// How many tokens the context of a frame may take; 2000 by default
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<f64>,
+    /// Heuristics of your own, by name
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heuristics: Option<BTreeMap<String, CustomHeuristic>>,
+    /// Thresholds for a type of agent, such as a sub-agent's
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agents: Option<BTreeMap<String, AgentThresholds>>,
 }
 
 impl FrameConfig {
@@ -113,9 +153,38 @@ impl FrameConfig {
         if let Some(suggest_in_context) = patch.suggest_in_context {
             self.suggest_in_context = suggest_in_context;
         }
+        if let Some(tokens) = patch.context_tokens.filter(|tokens| !tokens.is_nan()) {
+            self.context_tokens = tokens.clamp(CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_MAX) as usize;
+        }
+        for (name, custom) in patch.heuristics.iter().flatten() {
+            let fault = match Heuristic::from_name(name) {
+                Some(_) => Some("a built-in heuristic has this name".to_owned()),
+                None if !is_name(name) => Some("a name has letters, digits and `_`".to_owned()),
+                None if self.heuristics.len() >= CUSTOM_MAX => Some(format!("{CUSTOM_MAX} are enough")),
+                None => custom.fault(),
+            };
+            match fault {
+                Some(fault) => warnings.push(format!("`heuristics.{name}`: {fault}, ignored")),
+                None => {
+                    self.heuristics.insert(name.clone(), custom.clone());
+                    self.disabled_custom.remove(name);
+                }
+            }
+        }
+        for (name, agent) in patch.agents.iter().flatten() {
+            let known = self.agents.entry(name.clone()).or_default();
+            replace(&mut known.push_threshold, agent.push_threshold);
+            replace(&mut known.pop_threshold, agent.pop_threshold);
+        }
         if let Some(names) = &patch.enabled_heuristics {
-            self.enabled_heuristics =
-                names.iter().filter_map(|name| read_name("enabledHeuristics", name, &mut warnings)).collect();
+            let (custom, built_in): (Vec<&String>, Vec<&String>) =
+                names.iter().partition(|name| self.heuristics.contains_key(name.trim()));
+            let left_out = |name: &&String| !custom.iter().any(|listed| listed.trim() == name.as_str());
+            self.disabled_custom = self.heuristics.keys().filter(left_out).cloned().collect();
+            self.enabled_heuristics = built_in
+                .into_iter()
+                .filter_map(|name| read_name("enabledHeuristics", name, &mut warnings))
+                .collect();
         }
         if let Some(aggregation) = &patch.aggregation {
             match read_aggregation("aggregation", aggregation) {
@@ -133,6 +202,62 @@ impl FrameConfig {
         }
         warnings
     }
+
+    /// What is in force for a type of agent.
+    pub fn of_agent(mut self, agent: Option<&str>) -> FrameConfig {
+        let Some(agent) = agent.and_then(|agent| self.agents.get(agent)).cloned() else { return self };
+        let patch = FrameConfigPatch {
+            push_threshold: agent.push_threshold,
+            pop_threshold: agent.pop_threshold,
+            ..Default::default()
+        };
+        // Thresholds are clamped; there is nothing to say about them.
+        let _ = self.apply(&patch);
+        self
+    }
+
+    /// The heuristics of the settings that are in use.
+    pub fn custom(&self) -> impl Iterator<Item = (&str, &CustomHeuristic)> {
+        let all = self.heuristics.iter().filter(|(name, _)| !self.disabled_custom.contains(*name));
+        all.map(|(name, custom)| (name.as_str(), custom))
+    }
+
+    /// How much a heuristic weighs where scores are weighted.
+    pub fn weight(&self, name: &str) -> f64 {
+        match (Heuristic::from_name(name), self.heuristics.get(name)) {
+            (Some(heuristic), _) => self.weights.get(&heuristic).copied().unwrap_or(1.0),
+            (None, Some(custom)) => custom.weight,
+            (None, None) => 1.0,
+        }
+    }
+
+    /// Names of everything in use, the built-in ones first.
+    pub fn enabled(&self) -> Vec<String> {
+        let built_in = self.enabled_heuristics.iter().map(|heuristic| heuristic.name().to_owned());
+        built_in.chain(self.custom().map(|(name, _)| name.to_owned())).collect()
+    }
+
+    /// Whether there is a heuristic of this name, in use or not.
+    pub fn knows(&self, name: &str) -> bool {
+        Heuristic::from_name(name).is_some() || self.heuristics.contains_key(name)
+    }
+
+    /// What is worth saying about these settings: a threshold that can never be reached (F1).
+    pub fn remarks(&self) -> Vec<String> {
+        let families =
+            [("push", Family::Push, self.push_threshold), ("pop", Family::Pop, self.pop_threshold)];
+        let unreachable = families.into_iter().filter_map(|(word, family, threshold)| {
+            let most = ceiling(family, self);
+            (threshold > most).then(|| {
+                format!("a {word} is never recommended: confidence reaches {most}% at most, the threshold is {threshold}%")
+            })
+        });
+        unreachable.collect()
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 impl FrameConfigPatch {
@@ -146,6 +271,9 @@ impl FrameConfigPatch {
             enabled_heuristics,
             aggregation,
             weights,
+            context_tokens,
+            heuristics,
+            agents,
         } = stronger;
         replace(&mut self.level, level);
         replace(&mut self.push_threshold, push_threshold);
@@ -153,8 +281,17 @@ impl FrameConfigPatch {
         replace(&mut self.suggest_in_context, suggest_in_context);
         replace(&mut self.enabled_heuristics, enabled_heuristics);
         replace(&mut self.aggregation, aggregation);
+        replace(&mut self.context_tokens, context_tokens);
         if let Some(weights) = weights {
             self.weights.get_or_insert_default().extend(weights);
+        }
+        if let Some(heuristics) = heuristics {
+            self.heuristics.get_or_insert_default().extend(heuristics);
+        }
+        for (name, agent) in agents.into_iter().flatten() {
+            let known = self.agents.get_or_insert_default().entry(name).or_default();
+            replace(&mut known.push_threshold, agent.push_threshold);
+            replace(&mut known.pop_threshold, agent.pop_threshold);
         }
     }
 }
@@ -228,6 +365,9 @@ mod tests {
                     "goal_completion", "stagnation", "context_overflow"],
                 "aggregation": "average",
                 "weights": {},
+                "contextTokens": 2000,
+                "heuristics": {},
+                "agents": {},
             })
         );
     }
@@ -256,6 +396,7 @@ mod tests {
                 enabled_heuristics: [Heuristic::Duration, Heuristic::Stagnation].into(),
                 aggregation: Aggregation::Weighted,
                 weights: [(Heuristic::Duration, 2.0)].into(),
+                ..Default::default()
             }
         );
     }

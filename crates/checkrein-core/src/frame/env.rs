@@ -41,8 +41,7 @@ pub fn from_env(get: impl Fn(&str) -> Option<String>) -> (FrameConfigPatch, Vec<
                 .map(|heuristic| heuristic.name().to_owned())
                 .collect()
         }),
-        aggregation: None,
-        weights: None,
+        ..FrameConfigPatch::default()
     };
     (patch, warnings)
 }

@@ -17,6 +17,15 @@ pub enum FrameStatus {
 }
 
 impl FrameStatus {
+    pub const ALL: [FrameStatus; 6] = [
+        FrameStatus::Planned,
+        FrameStatus::InProgress,
+        FrameStatus::Completed,
+        FrameStatus::Failed,
+        FrameStatus::Blocked,
+        FrameStatus::Invalidated,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             FrameStatus::Planned => "planned",

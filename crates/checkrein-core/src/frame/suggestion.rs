@@ -2,13 +2,15 @@
 //!
 //! `pending → acted / ignored / expired`. Time is an argument, ids are made by the caller.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::config::{FrameConfig, FrameLevel};
 use super::escape;
 use super::status::PopStatus;
-use crate::heuristic::{Evaluation, Family, Score};
+use crate::heuristic::{Evaluation, Family, Score, keywords};
 
 /// Long enough to be seen over several turns, short enough not to be stale.
 pub const SUGGESTION_LIFETIME_MS: u64 = 300_000;
@@ -50,6 +52,28 @@ pub enum SuggestionStatus {
     Expired,
 }
 
+impl SuggestionStatus {
+    pub const ALL: [SuggestionStatus; 4] = [
+        SuggestionStatus::Pending,
+        SuggestionStatus::Acted,
+        SuggestionStatus::Ignored,
+        SuggestionStatus::Expired,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            SuggestionStatus::Pending => "pending",
+            SuggestionStatus::Acted => "acted",
+            SuggestionStatus::Ignored => "ignored",
+            SuggestionStatus::Expired => "expired",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<SuggestionStatus> {
+        SuggestionStatus::ALL.into_iter().find(|status| status.name() == text)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suggestion {
@@ -63,9 +87,32 @@ pub struct Suggestion {
     pub automatic: bool,
     pub created_at_ms: u64,
     pub refreshed_at_ms: u64,
+    /// What each heuristic said to it.
+    #[serde(default)]
+    pub scores: BTreeMap<String, Score>,
+    /// The type of agent it was made for.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// The move was made and taken back.
+    #[serde(default)]
+    pub undone: bool,
+    /// What whoever got it thought of it.
+    #[serde(default)]
+    pub useful: Option<bool>,
 }
 
 impl Suggestion {
+    /// Whether it turned out right; none while that is not known.
+    pub fn was_right(&self) -> Option<bool> {
+        match (self.useful, self.status) {
+            (Some(useful), _) => Some(useful),
+            (None, _) if self.undone => Some(false),
+            (None, SuggestionStatus::Acted) => Some(true),
+            (None, SuggestionStatus::Ignored | SuggestionStatus::Expired) => Some(false),
+            (None, SuggestionStatus::Pending) => None,
+        }
+    }
+
     /// The line an agent reads.
     pub fn text(&self) -> String {
         match &self.proposal {
@@ -109,6 +156,7 @@ pub struct NewSuggestion {
     pub id: String,
     pub session: String,
     pub proposal: Proposal,
+    pub agent: Option<String>,
 }
 
 /// What became of an offer.
@@ -154,6 +202,10 @@ impl Suggestions {
             automatic: level == FrameLevel::Auto,
             created_at_ms: now_ms,
             refreshed_at_ms: now_ms,
+            scores: evaluation.scores.iter().map(|(name, score)| (name.to_owned(), score)).collect(),
+            agent: new.agent,
+            undone: false,
+            useful: None,
         };
         let (kind, target) = (fresh.proposal.kind(), fresh.proposal.target());
         let suggestion = match self.pending_mut(&fresh.session, kind, target) {
@@ -161,6 +213,7 @@ impl Suggestions {
                 *known = Suggestion {
                     id: std::mem::take(&mut known.id),
                     created_at_ms: known.created_at_ms,
+                    useful: known.useful,
                     ..fresh
                 };
                 known.clone()
@@ -181,6 +234,32 @@ impl Suggestions {
         self.expire(now_ms);
         let suggestion = self.pending_mut(session, kind, target)?;
         suggestion.status = SuggestionStatus::Acted;
+        Some(suggestion)
+    }
+
+    /// A frame was pushed: what asked for it was acted upon, also in slightly other words.
+    pub fn act_on_push(&mut self, session: &str, goal: &str, now_ms: u64) -> Option<&Suggestion> {
+        self.expire(now_ms);
+        let meant = self.pending(session, now_ms).filter_map(|suggestion| match &suggestion.proposal {
+            Proposal::Push { goal: proposed } => Some((likeness(proposed, goal), proposed.clone())),
+            Proposal::Pop { .. } => None,
+        });
+        let (_, target) =
+            meant.filter(|(likeness, _)| *likeness >= 50).max_by_key(|(likeness, _)| *likeness)?;
+        self.act(session, Family::Push, &target, now_ms)
+    }
+
+    /// Says of a suggestion what whoever got it thinks.
+    pub fn judge(&mut self, id: &str, useful: bool) -> Option<&Suggestion> {
+        let suggestion = self.0.iter_mut().find(|suggestion| suggestion.id == id)?;
+        suggestion.useful = Some(useful);
+        Some(suggestion)
+    }
+
+    /// Notes that a move was taken back.
+    pub fn undo(&mut self, id: &str) -> Option<&Suggestion> {
+        let suggestion = self.0.iter_mut().find(|suggestion| suggestion.id == id)?;
+        suggestion.undone = true;
         Some(suggestion)
     }
 
@@ -235,6 +314,15 @@ impl Suggestions {
     }
 }
 
+/// 100 for the same text, else the share of the first one's keywords that the second has.
+fn likeness(one: &str, other: &str) -> usize {
+    if one == other {
+        return 100;
+    }
+    let (one, other) = (keywords(one), keywords(other));
+    (one.intersection(&other).count() * 99).checked_div(one.len()).unwrap_or(0)
+}
+
 impl FromIterator<Suggestion> for Suggestions {
     fn from_iter<T: IntoIterator<Item = Suggestion>>(suggestions: T) -> Suggestions {
         Suggestions(suggestions.into_iter().collect())
@@ -258,12 +346,12 @@ mod tests {
 
     fn push(id: &str, goal: &str) -> NewSuggestion {
         let proposal = Proposal::Push { goal: goal.into() };
-        NewSuggestion { id: id.into(), session: "s".into(), proposal }
+        NewSuggestion { id: id.into(), session: "s".into(), proposal, agent: None }
     }
 
     fn pop(id: &str, frame: &str, status: PopStatus) -> NewSuggestion {
         let proposal = Proposal::Pop { frame: frame.into(), status };
-        NewSuggestion { id: id.into(), session: "s".into(), proposal }
+        NewSuggestion { id: id.into(), session: "s".into(), proposal, agent: None }
     }
 
     fn statuses(suggestions: &Suggestions) -> Vec<(&str, SuggestionStatus)> {

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::signals::Signals;
 use super::status::{FrameStatus, PopStatus};
 
 /// One goal and what became of it.
@@ -29,6 +30,21 @@ pub struct Frame {
     pub log_path: Option<String>,
     #[serde(default)]
     pub invalidation_reason: Option<String>,
+    /// When work in it began; a planned one has not begun.
+    #[serde(default)]
+    pub began_at_ms: Option<u64>,
+    /// When it was folded or withdrawn.
+    #[serde(default)]
+    pub ended_at_ms: Option<u64>,
+    /// The type of the agent that works in it, where it is not the session's own.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// By which a client knows the sub-agent that works in it.
+    #[serde(default)]
+    pub agent_key: Option<String>,
+    /// What was measured while it was worked in.
+    #[serde(default)]
+    pub signals: Signals,
 }
 
 /// What a pop leaves behind.
@@ -69,6 +85,10 @@ pub enum TreeError {
     AlreadyInvalidated(String),
     #[error("frame `{id}` is stored before its parent `{parent}`, or without it")]
     Orphan { id: String, parent: String },
+    #[error("frame `{id}` is {status}; only a planned one can be edited")]
+    NotPlanned { id: String, status: FrameStatus },
+    #[error("frame `{id}` is {status}, not in progress")]
+    NotInProgress { id: String, status: FrameStatus },
     #[error("frame `{id}` is {status} and cannot be the active one")]
     CurrentNotInProgress { id: String, status: FrameStatus },
 }
@@ -174,6 +194,60 @@ impl FrameTree {
         Ok(outcome)
     }
 
+    /// Begins a child of the current frame for somebody who works beside it; the current one stays.
+    pub fn begin_aside(&mut self, id: String, goal: String) -> Result<&Frame, TreeError> {
+        let parent = self.current.ok_or(TreeError::NoCurrent)?;
+        let position = self.insert(Frame::new(id, goal, FrameStatus::InProgress), Some(parent))?;
+        self.nodes.get(position).map(|node| &node.frame).ok_or(TreeError::NoCurrent)
+    }
+
+    /// Folds a frame that is not the current one.
+    pub fn fold_aside(&mut self, id: &str, fold: Fold) -> Result<&Frame, TreeError> {
+        let position = self.position(id)?;
+        if self.current == Some(position) {
+            return self.pop(fold);
+        }
+        let status = self.status(position);
+        if status != FrameStatus::InProgress {
+            return Err(TreeError::NotInProgress { id: id.to_owned(), status });
+        }
+        let node = self.nodes.get_mut(position).ok_or(TreeError::NoCurrent)?;
+        node.frame.fold(fold);
+        Ok(&node.frame)
+    }
+
+    /// Gives a planned frame another goal.
+    pub fn edit(&mut self, id: &str, goal: String) -> Result<&Frame, TreeError> {
+        let position = self.position(id)?;
+        let status = self.status(position);
+        if status != FrameStatus::Planned {
+            return Err(TreeError::NotPlanned { id: id.to_owned(), status });
+        }
+        let node = self.nodes.get_mut(position).ok_or(TreeError::NoCurrent)?;
+        node.frame.goal = goal;
+        Ok(&node.frame)
+    }
+
+    /// Puts frames back as they were, and the current one with them.
+    pub(super) fn put_back(&mut self, frames: &[Frame], current: Option<&str>) {
+        for frame in frames {
+            if let Some(node) =
+                self.positions.get(&frame.id).and_then(|&position| self.nodes.get_mut(position))
+            {
+                // What was measured meanwhile was measured.
+                let signals = std::mem::take(&mut node.frame.signals);
+                node.frame = Frame { signals, parent: node.frame.parent.take(), ..frame.clone() };
+            }
+        }
+        let position = current.and_then(|id| self.positions.get(id).copied());
+        self.current = position.filter(|&position| self.status(position) == FrameStatus::InProgress);
+    }
+
+    pub(super) fn frame_mut(&mut self, id: &str) -> Option<&mut Frame> {
+        let position = self.positions.get(id).copied()?;
+        self.nodes.get_mut(position).map(|node| &mut node.frame)
+    }
+
     /// Adds what the current frame produced and decided while it is still in progress.
     pub fn record(&mut self, artifacts: Vec<String>, decisions: Vec<String>) -> Result<(), TreeError> {
         let current = self.current.and_then(|position| self.nodes.get_mut(position));
@@ -211,6 +285,15 @@ impl FrameTree {
             tree.current = Some(position);
         }
         Ok(tree)
+    }
+
+    /// How many frames there are, of any status.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
     }
 
     pub fn current(&self) -> Option<&Frame> {
@@ -333,19 +416,24 @@ impl Frame {
             decisions: Vec::new(),
             log_path: None,
             invalidation_reason: None,
+            began_at_ms: None,
+            ended_at_ms: None,
+            agent: None,
+            agent_key: None,
+            signals: Signals::default(),
         }
     }
 
     fn fold(&mut self, fold: Fold) {
         let Fold { status, summary, artifacts, decisions, log_path } = fold;
         self.status = status.into();
-        self.summary = summary;
+        self.summary = summary.or(self.summary.take());
         self.log_path = log_path.or(self.log_path.take());
         self.record(artifacts, decisions);
     }
 
     /// A file that is written twice is still one artifact.
-    fn record(&mut self, artifacts: Vec<String>, decisions: Vec<String>) {
+    pub(super) fn record(&mut self, artifacts: Vec<String>, decisions: Vec<String>) {
         for (known, added) in [(&mut self.artifacts, artifacts), (&mut self.decisions, decisions)] {
             for text in added {
                 if !known.contains(&text) {

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::custom;
 use super::suggested_status::suggested_status;
 use super::{
     Family, Heuristic, PopSignals, PushSignals, Score, complexity, context_overflow, context_switch,
@@ -22,6 +23,7 @@ pub fn evaluate_push(signals: &PushSignals, config: &FrameConfig) -> Evaluation 
         Heuristic::Duration => duration::score(signals),
         Heuristic::GoalCompletion | Heuristic::Stagnation | Heuristic::ContextOverflow => 0,
     });
+    let scores = scores.with_custom(Family::Push, config, |custom| custom.score_push(signals));
     Evaluation::new(scores, config, config.push_threshold, None)
 }
 
@@ -36,6 +38,7 @@ pub fn evaluate_pop(signals: &PopSignals, has_parent: bool, config: &FrameConfig
         | Heuristic::Complexity
         | Heuristic::Duration => 0,
     });
+    let scores = scores.with_custom(Family::Pop, config, |custom| custom.score_pop(signals));
     let evaluation = Evaluation::new(scores, config, config.pop_threshold, Some(suggested_status(signals)));
     Evaluation { should: evaluation.should && has_parent, ..evaluation }
 }
@@ -43,7 +46,7 @@ pub fn evaluate_pop(signals: &PopSignals, has_parent: bool, config: &FrameConfig
 /// The greatest confidence the family can reach under this configuration. A threshold above it never
 /// recommends anything, which is worth telling whoever set it.
 pub fn ceiling(family: Family, config: &FrameConfig) -> Score {
-    Scores::of(family, config, Heuristic::max_score).confidence(config)
+    Scores::of(family, config, Heuristic::max_score).with_custom(family, config, |_| 100).confidence(config)
 }
 
 /// A recommendation with everything it rests on; serialises as the answer of `should-push` and
@@ -100,34 +103,49 @@ impl Aggregation {
     }
 }
 
-/// Scores of the enabled heuristics of one family, in the order of [`Heuristic::ALL`].
+/// Scores of the enabled heuristics of one family: the built-in ones in the order of
+/// [`Heuristic::ALL`], then those of the settings by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scores(Vec<(Heuristic, Score)>);
+pub struct Scores {
+    built_in: Vec<(Heuristic, Score)>,
+    custom: Vec<(String, Score)>,
+}
 
 impl Scores {
     fn of(family: Family, config: &FrameConfig, score: impl Fn(Heuristic) -> Score) -> Scores {
         let enabled = config.enabled_heuristics.iter().filter(|heuristic| heuristic.family() == family);
-        Scores(enabled.map(|&heuristic| (heuristic, score(heuristic))).collect())
+        let built_in = enabled.map(|&heuristic| (heuristic, score(heuristic))).collect();
+        Scores { built_in, custom: Vec::new() }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (Heuristic, Score)> + '_ {
-        self.0.iter().copied()
+    fn with_custom(
+        self,
+        family: Family,
+        config: &FrameConfig,
+        score: impl Fn(&custom::CustomHeuristic) -> Score,
+    ) -> Scores {
+        let enabled = config.custom().filter(|(_, custom)| custom.family == family);
+        let custom = enabled.map(|(name, custom)| (name.to_owned(), score(custom))).collect();
+        Scores { custom, ..self }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Score)> + '_ {
+        let built_in = self.built_in.iter().map(|(heuristic, score)| (heuristic.name(), *score));
+        built_in.chain(self.custom.iter().map(|(name, score)| (name.as_str(), *score)))
     }
 
     /// 0 to 100, rounded half up; 0 when there is nothing to go by.
     fn confidence(&self, config: &FrameConfig) -> Score {
         match config.aggregation {
             Aggregation::Average => self.mean(|_| 1.0),
-            Aggregation::Weighted => {
-                self.mean(|heuristic| config.weights.get(&heuristic).copied().unwrap_or(1.0))
-            }
+            Aggregation::Weighted => self.mean(|name| config.weight(name)),
             Aggregation::Max => self.iter().map(|(_, score)| score).max().unwrap_or(0),
         }
     }
 
-    fn mean(&self, weight: impl Fn(Heuristic) -> f64) -> Score {
-        let (sum, weights) = self.iter().fold((0.0, 0.0), |(sum, weights), (heuristic, score)| {
-            let weight = weight(heuristic);
+    fn mean(&self, weight: impl Fn(&str) -> f64) -> Score {
+        let (sum, weights) = self.iter().fold((0.0, 0.0), |(sum, weights), (name, score)| {
+            let weight = weight(name);
             (sum + weight * f64::from(score), weights + weight)
         });
         if weights > 0.0 { (sum / weights).round().clamp(0.0, 100.0) as Score } else { 0 }
@@ -135,9 +153,9 @@ impl Scores {
 
     fn primary_reason(&self) -> PrimaryReason {
         let mut best = (None, 0);
-        for (heuristic, score) in self.iter() {
+        for (name, score) in self.iter() {
             if score > best.1 {
-                best = (Some(heuristic), score);
+                best = (Some(name.to_owned()), score);
             }
         }
         PrimaryReason(best.0)
@@ -151,13 +169,13 @@ impl Serialize for Scores {
 }
 
 /// The heuristic that spoke loudest, if any did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PrimaryReason(pub Option<Heuristic>);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrimaryReason(pub Option<String>);
 
 impl fmt::Display for PrimaryReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(heuristic) => f.write_str(&heuristic.name().replace('_', " ")),
+        match &self.0 {
+            Some(name) => f.write_str(&name.replace('_', " ")),
             None => f.write_str("No strong signals"),
         }
     }
@@ -176,7 +194,7 @@ mod tests {
     use super::*;
 
     fn scores(scores: &[(Heuristic, Score)]) -> Scores {
-        Scores(scores.to_vec())
+        Scores { built_in: scores.to_vec(), custom: Vec::new() }
     }
 
     #[test]
@@ -307,7 +325,7 @@ mod tests {
                 (Family::Push, evaluate_push(&push, &config)),
                 (Family::Pop, evaluate_pop(&pop, has_parent, &config)),
             ] {
-                for (heuristic, score) in evaluation.scores.iter() {
+                for &(heuristic, score) in &evaluation.scores.built_in {
                     prop_assert!(score <= heuristic.max_score() && score <= 100);
                     prop_assert_eq!(heuristic.family(), family);
                 }

@@ -7,6 +7,7 @@
 mod complexity;
 mod context_overflow;
 mod context_switch;
+mod custom;
 mod duration;
 mod evaluate;
 mod failure_boundary;
@@ -20,6 +21,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::custom::{CustomHeuristic, EXPRESSION_CHARS_MAX};
 pub use self::evaluate::{
     Aggregation, Evaluation, PrimaryReason, Scores, ceiling, evaluate_pop, evaluate_push,
 };

@@ -16,6 +16,7 @@ pub const PATH: &str = "/assets/{digest}/{name}";
 static FILES: &[(&str, &str)] = &[
     ("cockpit.css", include_str!("static/cockpit.css")),
     ("cockpit.js", include_str!("static/cockpit.js")),
+    ("frames.js", include_str!("static/frames.js")),
     ("icon.svg", include_str!("static/icon.svg")),
 ];
 

@@ -21,6 +21,7 @@ mod link;
 mod parts;
 
 mod checkpoint;
+mod frame;
 mod inbox;
 mod job;
 mod people;
@@ -80,6 +81,8 @@ fn pages() -> Vec<Page> {
         webhook::change::retry(),
         webhook::change::remove(),
         settings::show::page(),
+        frame::list::page(),
+        frame::show::page(),
     ]
 }
 

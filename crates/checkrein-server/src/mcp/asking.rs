@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use checkrein_core::frame::FrameCommand;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::HoldKind;
-use checkrein_engine::{AttemptFiles, Engine, EngineError, OwnAttempt};
+use checkrein_engine::{AttemptFiles, Engine, EngineError, OwnAttempt, SessionWanted};
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::{RequestContext, RoleServer};
 
 use super::Place;
+use super::tool::Told;
 use crate::error::{Kind, Problem};
 
 /// Who asks, and how they get to what a person has to look at.
@@ -75,6 +77,18 @@ impl Asking {
             (_, None) => Err(Problem::new(Kind::Invalid, "this is not the attempt of a job")
                 .hint("name your job with `job`; inside the attempt of a job it is known")),
         }
+    }
+
+    /// Asks something of the caller's session of frames.
+    pub async fn frames(&self, session: Option<String>, command: FrameCommand) -> Result<Told, Problem> {
+        let wanted = SessionWanted { id: session, directory: self.place.directory.clone() };
+        let answer = self.engine()?.frames(self.by(), &wanted, &command).await?;
+        let failed = |error| Problem::new(Kind::Internal, format!("the answer cannot be written: {error}"));
+        let mut value = serde_json::to_value(&answer).map_err(failed)?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.remove("text");
+        }
+        Ok(Told::Both(answer.text, value))
     }
 
     /// Files are waited for on a thread of their own.

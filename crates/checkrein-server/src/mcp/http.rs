@@ -47,6 +47,7 @@ impl Endpoint {
             engine: Some(app.shared_engine()),
             attempt: None,
             experts: app.experts(),
+            directory: None,
             by: None,
             closing: Some(app.closing_watch()),
         });

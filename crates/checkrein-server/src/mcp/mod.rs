@@ -5,6 +5,8 @@ mod asking;
 mod elicit;
 pub(crate) mod http;
 mod page;
+mod prompt;
+mod resource;
 mod tool;
 mod tools;
 
@@ -12,10 +14,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use checkrein_core::principal::{Principal, Role};
-use checkrein_engine::{Engine, OwnAttempt, allowed};
+use checkrein_engine::{Act, Engine, OwnAttempt, allowed};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
@@ -37,6 +41,8 @@ pub struct Place {
     pub attempt: Option<OwnAttempt>,
     /// Finds the experts that have a file.
     pub experts: Experts,
+    /// Where the agent works, by which its session of frames is found.
+    pub directory: Option<String>,
     /// Whoever acts, unless each request says so itself.
     pub by: Option<Principal>,
     /// Becomes true when the server ends.
@@ -86,6 +92,10 @@ impl Mcp {
         self.tools.iter().filter(move |tool| allowed(role, tool.act) && self.has(tool.needs))
     }
 
+    fn keeps_frames(&self, caller: &Caller) -> bool {
+        allowed(caller.by.role, Act::KeepFrames) && self.has(Needs::Store)
+    }
+
     fn has(&self, needs: Needs) -> bool {
         let store = self.place.engine.is_some();
         match needs {
@@ -107,11 +117,14 @@ const INSTRUCTIONS: &str = "\
 Checkrein holds work for a person at the right moments. Ask with request_checkpoint before you do what needs an \
 approval; while it is pending, wait with check_checkpoint and do not go on. Verdicts are given by people elsewhere: \
 tell them the id and where to look. Inside a job, todo_list and get_review say what is to be done, and todo_complete, \
-next_phase_todos, reply_comment, report_response, request_replan and job_complete hand in what you did.";
+next_phase_todos, reply_comment, report_response, request_replan and job_complete hand in what you did. In a long \
+session, flame_push begins a frame for a part of the work, flame_pop folds it into a summary, and \
+flame_context_preview shows what was learned elsewhere.";
 
 impl ServerHandler for Mcp {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_prompts().enable_resources().build();
         let implementation = Implementation::new("checkrein", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(INSTRUCTIONS)
     }
@@ -140,11 +153,69 @@ impl ServerHandler for Mcp {
         Ok(match (tool.handler)(asking, arguments.into()).await {
             Ok(Told::Input(input)) => CallToolResponse::InputRequired(*input),
             Ok(Told::Json(value)) => CallToolResult::structured(self.masked(value)).into(),
+            Ok(Told::Both(text, value)) => {
+                let mut result = CallToolResult::structured(self.masked(value));
+                result.content = vec![ContentBlock::text(self.clean(&text))];
+                result.into()
+            }
             Ok(Told::Text(text)) => {
                 CallToolResult::success(vec![ContentBlock::text(self.clean(&text))]).into()
             }
             Err(problem) => self.failed(&problem).into(),
         })
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let caller = self.caller(&context)?;
+        Ok(ListPromptsResult::with_all_items(if self.keeps_frames(&caller) {
+            prompt::all()
+        } else {
+            Vec::new()
+        }))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let caller = self.caller(&context)?;
+        let made = if self.keeps_frames(&caller) { prompt::made(&request) } else { None };
+        let none = || ErrorData::invalid_params(format!("there is no prompt `{}`", request.name), None);
+        made.map(GetPromptResponse::from).ok_or_else(none)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let caller = self.caller(&context)?;
+        Ok(ListResourcesResult::with_all_items(resource::all(&self.place, &caller.by).await?))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.caller(&context)?;
+        Ok(ListResourceTemplatesResult::with_all_items(resource::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let caller = self.caller(&context)?;
+        let (text, kind) = resource::read(&self.place, &caller.by, &request.uri).await?;
+        let contents = ResourceContents::text(self.clean(&text), request.uri).with_mime_type(kind);
+        Ok(ReadResourceResult::new(vec![contents]).into())
     }
 }
 

@@ -28,7 +28,8 @@ pub fn authorization() -> String {
     let mut rows = String::new();
     for tool in tools::all() {
         // What a policy says is the same for everybody; anything else belongs to somebody.
-        let bound = !tool.name.ends_with("_policy") && matches!(tool.act, Act::Read | Act::HandIn);
+        let bound =
+            !tool.name.ends_with("_policy") && matches!(tool.act, Act::Read | Act::HandIn | Act::KeepFrames);
         let cell = |role: Role| match (allowed(role, tool.act), role) {
             (false, _) => "-",
             (true, Role::Agent) if bound => "own",

@@ -9,6 +9,7 @@ pub mod job;
 mod policy;
 pub mod run;
 pub mod session;
+mod suggestion;
 mod system;
 pub mod token;
 mod verdict;
@@ -81,6 +82,15 @@ pub fn all() -> Vec<Route> {
         policy::classify::route(),
         frame::should_push::route(),
         frame::should_pop::route(),
+        frame::list::route(),
+        frame::show::route(),
+        frame::moves::route(),
+        frame::context::route(),
+        frame::stats::route(),
+        frame::log::route(),
+        frame::picture::route(),
+        suggestion::list::route(),
+        suggestion::feedback::route(),
         expert::list::route(),
         expert::show::route(),
         worker::list::route(),

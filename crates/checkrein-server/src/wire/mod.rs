@@ -5,6 +5,7 @@ pub mod checkpoint;
 pub mod diff;
 pub mod event;
 pub mod expert;
+pub mod frame;
 pub mod job;
 pub mod page;
 pub mod policy;

@@ -56,6 +56,9 @@ fn asked(row: &Row) -> (&'static str, &'static str) {
         ("/git/{id}/info/refs", "") => ("?service=git-upload-pack", ""),
         (_, "with `service=git-receive-pack`") => ("?service=git-receive-pack", ""),
         ("/git/{id}/git-upload-pack" | "/git/{id}/git-receive-pack", "") => ("", "0000"),
+        ("/v1/frames/{id}/moves", "") => ("", r#"{"move": "tree"}"#),
+        (_, "with a move that changes something") => ("", r#"{"move": "push", "goal": "x"}"#),
+        ("/v1/suggestions/{id}/feedback", _) => ("", r#"{"useful": true}"#),
         (_, "") => ("", "{}"),
         (path, special) => panic!("nothing is asked for `{path}` {special}"),
     }
@@ -76,6 +79,7 @@ fn every_cell_is_true() {
     let webhook = crate::webhook::add(&admin, crate::webhook::NOBODY);
     let sent = admin.send("POST", &crate::webhook::path(&webhook, "/test"), None).json();
     let (job, _) = crate::job::at_its_plan(&admin);
+    let suggestion = crate::frame::suggested(&admin, "theirs");
     let rows = rows();
     assert!(rows.len() > 50, "{}", rows.len());
     for row in rows {
@@ -85,7 +89,10 @@ fn every_cell_is_true() {
         for ((role, client), cell) in std::iter::once(nobody).chain(everybody).zip(cells) {
             // Things that are there, of somebody else; and bodies that say nothing.
             let noun = match path.as_str() {
-                path if path.contains("/checkpoints/") => "theirs",
+                // A session of one's own begins with the first move.
+                _ if special == "with a move that changes something" => "-",
+                path if path.contains("/checkpoints/") || path.contains("/frames/") => "theirs",
+                path if path.contains("/suggestions/") => &suggestion,
                 path if path.contains("/jobs/") || path.starts_with("/git/") => &job,
                 path if path.contains("/webhooks/") => webhook["id"].as_str().unwrap(),
                 _ => &run,

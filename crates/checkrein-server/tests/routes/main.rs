@@ -27,6 +27,7 @@ mod place;
 mod policy;
 mod run;
 mod session;
+mod suggestion;
 mod system;
 mod token;
 mod verdict;

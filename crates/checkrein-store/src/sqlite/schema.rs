@@ -148,6 +148,41 @@ pub(crate) const VERSIONS: &[&str] = &[
     CREATE INDEX sessions_by_end ON sessions (expires_ms);",
     // 8: tokens of one worker
     "ALTER TABLE tokens ADD COLUMN worker TEXT;",
+    // 9: sessions of frames, and what is suggested in them
+    "CREATE TABLE frame_sessions (
+        number     INTEGER PRIMARY KEY AUTOINCREMENT,
+        id         TEXT NOT NULL UNIQUE,
+        version    INTEGER NOT NULL,
+        owner      TEXT,
+        directory  TEXT,
+        client     TEXT,
+        goal       TEXT,
+        current    TEXT,
+        state      TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX frame_sessions_by_age ON frame_sessions (updated_ms);
+    CREATE INDEX frame_sessions_of_directory ON frame_sessions (directory, updated_ms);
+
+    CREATE TABLE frames (
+        session  TEXT NOT NULL REFERENCES frame_sessions (id) ON DELETE CASCADE,
+        position INTEGER NOT NULL,
+        id       TEXT NOT NULL,
+        body     TEXT NOT NULL,
+        PRIMARY KEY (session, position),
+        UNIQUE (session, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE suggestions (
+        number  INTEGER PRIMARY KEY AUTOINCREMENT,
+        id      TEXT NOT NULL UNIQUE,
+        session TEXT NOT NULL REFERENCES frame_sessions (id) ON DELETE CASCADE,
+        status  TEXT NOT NULL,
+        body    TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX suggestions_of_session ON suggestions (session, number);
+    CREATE INDEX suggestions_pending ON suggestions (session) WHERE status = 'pending';",
 ];
 
 pub(crate) fn known_version() -> i64 {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::sql::{Connection, Kind, OptionalExtension, params};
 
 use super::Store;
-use crate::{StoreError, checkpoint, run};
+use crate::{StoreError, checkpoint, frame, run};
 
 /// What was looked at, and what is wrong with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub struct Checked {
     pub events: u64,
     pub contents: u64,
     pub runs: u64,
+    pub frame_sessions: u64,
     /// How many there are in all; not every one is described.
     pub problems_total: u64,
     pub problems: Vec<String>,
@@ -37,7 +38,7 @@ impl Store {
 
 pub(crate) fn examine(connection: &Connection) -> Checked {
     let mut checked = Checked::default();
-    for part in [file, checkpoints, answers, runs, contents] {
+    for part in [file, checkpoints, answers, runs, frames, contents] {
         if let Err(error) = part(connection, &mut checked) {
             checked.problem(error.to_string());
         }
@@ -187,6 +188,17 @@ fn runs(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError
     let events = "SELECT count(*) FROM events WHERE stream IN (SELECT id FROM runs)";
     let events = connection.query_row(events, [], |row| row.get::<_, i64>(0))?;
     checked.events += events.cast_unsigned();
+    Ok(())
+}
+
+/// Every session can be loaded, and its tree is one.
+fn frames(connection: &Connection, checked: &mut Checked) -> Result<(), StoreError> {
+    for id in frame::ids(connection)? {
+        checked.frame_sessions += 1;
+        if let Some(fault) = frame::fault(connection, &id)? {
+            checked.problem(fault);
+        }
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use checkrein_core::deliverable::Digest;
+use checkrein_core::frame::SuggestionFilter;
 use jiff::Timestamp;
 
 use crate::sql::Connection;
@@ -11,7 +12,7 @@ use crate::sql::Connection;
 use super::Store;
 use crate::transfer::{FORMAT, Line, encode};
 use crate::{
-    CheckpointFilter, Position, RunFilter, StoreError, TransferError, checkpoint, content, event, run,
+    CheckpointFilter, Position, RunFilter, StoreError, TransferError, checkpoint, content, event, frame, run,
 };
 
 /// So many rows are read at a time.
@@ -45,6 +46,7 @@ fn write(connection: &Connection, out: &mut dyn Write, at: Timestamp) -> Result<
         checkpoints: count("checkpoints")?,
         contents: count("contents")?,
         runs: count("runs")?,
+        frame_sessions: count("frame_sessions")?,
     })?;
 
     let mut position = Position::default();
@@ -81,6 +83,24 @@ fn write(connection: &Connection, out: &mut dyn Write, at: Timestamp) -> Result<
         if before.is_none() {
             break;
         }
+    }
+
+    for id in frame::ids(connection)? {
+        let Some(stored) = frame::get(connection, &id)? else { continue };
+        let filter = SuggestionFilter { session: Some(id.clone()), ..SuggestionFilter::default() };
+        let mut suggestions = frame::suggestions(connection, &filter, None, usize::MAX)?.items;
+        suggestions.reverse();
+        line(&Line::Frames {
+            id,
+            owner: stored.owner,
+            directory: stored.directory,
+            current: stored.session.tree.current().map(|frame| frame.id.clone()),
+            created_at: stored.created_at,
+            updated_at: stored.updated_at,
+            state: Box::new(stored.session.state),
+            frames: stored.session.tree.frames().cloned().collect(),
+            suggestions,
+        })?;
     }
 
     let mut select = connection.prepare_cached("SELECT digest FROM contents ORDER BY digest")?;

@@ -6,6 +6,7 @@ use std::io::{BufRead, Read};
 use checkrein_core::checkpoint::Checkpoint;
 use checkrein_core::deliverable::{Content, Digest};
 use checkrein_core::event::{Event, fold_checkpoint};
+use checkrein_core::frame::FrameTree;
 use checkrein_core::run::RunId;
 use jiff::Timestamp;
 
@@ -14,7 +15,8 @@ use crate::sql::{Connection, OptionalExtension, params};
 use super::Store;
 use crate::transfer::{FORMAT, Line, decode};
 use crate::{
-    Commit, CommitError, RunRow, StoreError, TransferError, Version, checkpoint, content, event, run,
+    Commit, CommitError, FrameCommit, RunRow, StoreError, TransferError, Version, checkpoint, content, event,
+    frame, run,
 };
 
 /// What an import added, and what was there before.
@@ -24,7 +26,8 @@ pub struct Imported {
     pub events: u64,
     pub contents: u64,
     pub runs: u64,
-    /// Checkpoints and runs that were there already, the same or further on.
+    pub frame_sessions: u64,
+    /// Checkpoints, runs and sessions that were there already, the same or further on.
     pub known: u64,
 }
 
@@ -49,7 +52,7 @@ struct Import<'c> {
     /// The runs that were added.
     added_runs: Vec<RunId>,
     /// How many lines of each kind were announced, less those that came.
-    missing: [i64; 4],
+    missing: [i64; 5],
     line: u64,
 }
 
@@ -61,7 +64,7 @@ impl<'c> Import<'c> {
             new: HashMap::new(),
             added: Vec::new(),
             added_runs: Vec::new(),
-            missing: [0; 4],
+            missing: [0; 5],
             line: 0,
         }
     }
@@ -86,15 +89,22 @@ impl<'c> Import<'c> {
                 _ => self.bad(error),
             })?;
             match line {
-                Line::Header { checkrein_export, events, checkpoints, contents, runs, .. }
-                    if self.line == 1 =>
-                {
+                Line::Header {
+                    checkrein_export,
+                    events,
+                    checkpoints,
+                    contents,
+                    runs,
+                    frame_sessions,
+                    ..
+                } if self.line == 1 => {
                     if checkrein_export != FORMAT {
                         return Err(self.bad(format!(
                             "format {checkrein_export} is not known, only {FORMAT}; use a newer Checkrein"
                         )));
                     }
-                    self.missing = [events, checkpoints, contents, runs].map(u64::cast_signed);
+                    self.missing =
+                        [events, checkpoints, contents, runs, frame_sessions].map(u64::cast_signed);
                 }
                 _ if self.line == 1 => return Err(self.bad("it is not the header of an export")),
                 Line::Header { .. } => return Err(self.bad("there is a header already")),
@@ -118,6 +128,31 @@ impl<'c> Import<'c> {
                     let run =
                         RunRow { id, workflow, target, work_id, rerun_of, owner, definition, state: *state };
                     self.run(run, updated_at)?;
+                }
+                Line::Frames {
+                    id,
+                    owner,
+                    directory,
+                    current,
+                    created_at,
+                    updated_at,
+                    state,
+                    frames,
+                    suggestions,
+                } => {
+                    self.count(4)?;
+                    let commit = FrameCommit {
+                        expected: Version(0),
+                        id,
+                        owner,
+                        directory,
+                        state: *state,
+                        current,
+                        frames: frames.into_iter().enumerate().collect(),
+                        suggestions,
+                        at: updated_at,
+                    };
+                    self.frames(&commit, created_at)?;
                 }
                 row @ Line::Checkpoint { .. } => {
                     let row = row.into_checkpoint().ok_or_else(|| self.bad("its id cannot be one"))?;
@@ -228,6 +263,37 @@ impl<'c> Import<'c> {
         Ok(())
     }
 
+    /// A session that is here already has gone its own way, and stays as it is.
+    fn frames(&mut self, commit: &FrameCommit, created_at: Timestamp) -> Result<(), TransferError> {
+        let frames = commit.frames.iter().map(|(_, frame)| frame.clone());
+        FrameTree::from_frames(frames, commit.current.as_deref()).map_err(|error| self.bad(error))?;
+        if let Some(odd) = commit.suggestions.iter().find(|suggestion| suggestion.session != commit.id) {
+            return Err(self.bad(format!("suggestion `{}` is of another session", odd.id)));
+        }
+        if self
+            .connection
+            .prepare_cached("SELECT 1 FROM frame_sessions WHERE id = ?1")?
+            .exists([&commit.id])?
+        {
+            self.imported.known += 1;
+            return Ok(());
+        }
+        for suggestion in &commit.suggestions {
+            if frame::suggestion_by_id(self.connection, &suggestion.id)?.is_some() {
+                return Err(TransferError::Conflict { id: suggestion.id.clone(), line: self.line });
+            }
+        }
+        frame::commit(self.connection, commit).map_err(|error| match error {
+            CommitError::Conflict => TransferError::Conflict { id: commit.id.clone(), line: self.line },
+            CommitError::Store(error) => TransferError::Store(error),
+        })?;
+        self.connection
+            .prepare_cached("UPDATE frame_sessions SET created_ms = ?2 WHERE id = ?1")?
+            .execute(params![commit.id, created_at.as_millisecond()])?;
+        self.imported.frame_sessions += 1;
+        Ok(())
+    }
+
     fn content(&mut self, new: &Content) -> Result<(), TransferError> {
         self.count(2)?;
         self.imported.contents += u64::from(content::put(self.connection, new)?);
@@ -240,7 +306,7 @@ impl<'c> Import<'c> {
         if self.line == 1 {
             return Err(self.bad("the export is empty"));
         }
-        if self.missing != [0; 4] {
+        if self.missing != [0; 5] {
             return Err(self.bad("the export ends too early"));
         }
         if let Some(id) = self.new.keys().next() {
@@ -267,7 +333,7 @@ impl<'c> Import<'c> {
         Ok(checkpoint::get(self.connection, id)?.is_some() || run::get(self.connection, id)?.is_some())
     }
 
-    /// Counts a line of a kind: events, checkpoints, contents, runs.
+    /// Counts a line of a kind: events, checkpoints, contents, runs, sessions of frames.
     fn count(&mut self, kind: usize) -> Result<(), TransferError> {
         if let Some(missing) = self.missing.get_mut(kind) {
             *missing -= 1;

@@ -4,6 +4,7 @@ mod backup;
 mod check;
 mod copy;
 mod export;
+mod frame;
 mod import;
 mod retention;
 mod session;

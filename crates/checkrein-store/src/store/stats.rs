@@ -29,6 +29,8 @@ pub struct Stats {
     pub runs: i64,
     /// Neither over nor failed.
     pub unfinished_runs: i64,
+    pub frame_sessions: i64,
+    pub frames: i64,
 }
 
 impl Store {
@@ -75,6 +77,8 @@ impl Store {
                     unfinished_runs: count(
                         "SELECT count(*) FROM runs WHERE status IN ('created', 'running', 'held', 'paused')",
                     )?,
+                    frame_sessions: count("SELECT count(*) FROM frame_sessions")?,
+                    frames: count("SELECT count(*) FROM frames")?,
                 })
             })
         })

@@ -19,6 +19,7 @@ mod checkpoints;
 mod content;
 mod copy;
 mod events;
+mod frames;
 mod history;
 mod runs;
 mod sessions;
@@ -62,6 +63,13 @@ macro_rules! every_case {
             $backend,
             $place,
             [
+                frames::a_session_is_read_again_as_it_was,
+                frames::an_older_version_of_a_session_is_a_conflict,
+                frames::parallel_writers_lose_no_frame,
+                frames::sessions_are_listed_by_owner_and_directory,
+                frames::suggestions_are_listed_and_found,
+                frames::sessions_nobody_touched_go_with_all_they_have,
+                frames::sessions_are_exported_and_imported,
                 checkpoints::what_is_created_is_read_again,
                 checkpoints::what_is_not_there_is_none,
                 checkpoints::an_id_is_taken_once,

@@ -1,15 +1,24 @@
-use checkrein_core::frame::{PopRequest, evaluate_pop, render_pop};
+use checkrein_core::frame::{FrameCommand, PopRequest, evaluate_pop, render_pop};
 
 use super::{Args, config, request};
-use crate::error::CliError;
-use crate::output::Output;
+use crate::error::{CliError, warn};
+use crate::output::{Output, harmless};
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let request: PopRequest = request()?;
+    if request.frame.is_none()
+        && let Some(answer) = args.place.of_session(&FrameCommand::ShouldPop(request.clone()))?
+    {
+        answer.warnings.iter().for_each(warn);
+        return match (args.place.json, answer.evaluation) {
+            (true, Some(evaluation)) => Output::json(&evaluation),
+            _ => Ok(Output::text(harmless(&answer.text))),
+        };
+    }
     let config = config(args, request.config.as_ref())?;
     let evaluation = evaluate_pop(&request, &config);
-    if args.json {
+    if args.place.json {
         return Output::json(&evaluation);
     }
-    Ok(Output::text(render_pop(&evaluation, &args.session, &config)))
+    Ok(Output::text(render_pop(&evaluation, args.place.named(), &config)))
 }

@@ -20,7 +20,9 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if args.json {
         let answer = serde_json::json!({
             "sound": sound, "checkpoints": checked.checkpoints, "events": checked.events,
-            "contents": checked.contents, "runs": checked.runs, "problems_total": checked.problems_total, "problems": checked.problems,
+            "contents": checked.contents, "runs": checked.runs,
+            "frame_sessions": checked.frame_sessions, "problems_total": checked.problems_total,
+            "problems": checked.problems,
         });
         return Ok(Output::json(&answer)?.exit(exit));
     }

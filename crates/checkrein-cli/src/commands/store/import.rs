@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if args.json {
         return Output::json(&serde_json::json!({
             "checkpoints": imported.checkpoints, "events": imported.events, "contents": imported.contents,
-            "known": imported.known,
+            "runs": imported.runs, "frame_sessions": imported.frame_sessions, "known": imported.known,
         }));
     }
     Ok(Output::text(format!(

@@ -30,6 +30,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             "newest_event": stats.newest_event, "contents": stats.contents,
             "content_bytes": stats.content_bytes, "tokens": stats.tokens,
             "runs": stats.runs, "unfinished_runs": stats.unfinished_runs,
+            "frame_sessions": stats.frame_sessions, "frames": stats.frames,
         }));
     }
     let held = |count: i64, bytes: i64| format!("{count} ({})", size(bytes.max(0).cast_unsigned()));
@@ -54,6 +55,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         row("oldest pending", oldest.to_string());
     }
     row("runs", format!("{}, {} unfinished", stats.runs, stats.unfinished_runs));
+    row("frames", format!("{} in {} sessions", stats.frames, stats.frame_sessions));
     row("events", held(stats.events, stats.event_bytes));
     row("contents", held(stats.contents, stats.content_bytes));
     row("tokens", stats.tokens.to_string());

@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         return Output::json(&serde_json::json!({
             "dry_run": args.dry_run, "checkpoints": checkpoints.checkpoints, "events": checkpoints.events,
             "contents": checkpoints.contents, "content_bytes": checkpoints.content_bytes,
-            "runs": runs.removed, "trimmed_runs": runs.trimmed, "output_bytes": runs.output_bytes,
+            "frame_sessions": swept.frames.sessions, "runs": runs.removed, "trimmed_runs": runs.trimmed, "output_bytes": runs.output_bytes,
         }));
     }
     if session.engine.keep(Kept::Checkpoints) == Keep::Forever {
@@ -51,6 +51,10 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             count(runs.trimmed, "run"),
             size(runs.output_bytes),
         ));
+    }
+    if swept.frames.sessions > 0 {
+        let word = if args.dry_run { "would remove" } else { "removed" };
+        text.push_str(&format!("{word} {}\n", count(swept.frames.sessions, "frame session")));
     }
     Ok(Output::text(text))
 }

@@ -7,8 +7,8 @@ use maud::{Markup, html};
 /// A state of a run or a job, by its word.
 pub fn status(word: &str) -> Markup {
     let tone = match word {
-        "running" | "processing" => "busy",
-        "held" | "pending_review" | "paused" | "completed_with_warnings" | "warning" => "waits",
+        "running" | "processing" | "in_progress" => "busy",
+        "held" | "pending_review" | "paused" | "completed_with_warnings" | "warning" | "blocked" => "waits",
         "completed" | "success" => "good",
         "failed" | "failure" => "bad",
         _ => "still",

@@ -3,6 +3,26 @@
 mod check_checkpoint;
 mod decide_policy;
 mod explain_policy;
+mod flame_activate;
+mod flame_add_artifact;
+mod flame_add_decision;
+mod flame_auto_suggest;
+mod flame_autonomy_config;
+mod flame_autonomy_stats;
+mod flame_context_preview;
+mod flame_feedback;
+mod flame_get_state;
+mod flame_invalidate;
+mod flame_plan;
+mod flame_plan_children;
+mod flame_pop;
+mod flame_push;
+mod flame_should_pop;
+mod flame_should_push;
+mod flame_status;
+mod flame_summarize;
+mod flame_tree;
+mod flame_undo;
 mod get_comments;
 mod get_llm_request;
 mod get_review;
@@ -53,8 +73,33 @@ pub fn all() -> Vec<Tool> {
         get_llm_request::tool(),
         explain_policy::tool(),
         decide_policy::tool(),
+        flame_autonomy_config::tool(),
+        flame_should_push::tool(),
+        flame_should_pop::tool(),
+        flame_auto_suggest::tool(),
+        flame_autonomy_stats::tool(),
+        flame_push::tool(),
+        flame_pop::tool(),
+        flame_plan::tool(),
+        flame_plan_children::tool(),
+        flame_activate::tool(),
+        flame_invalidate::tool(),
+        flame_summarize::tool(),
+        flame_add_artifact::tool(),
+        flame_add_decision::tool(),
+        flame_undo::tool(),
+        flame_feedback::tool(),
+        flame_tree::tool(),
+        flame_status::tool(),
+        flame_context_preview::tool(),
+        flame_get_state::tool(),
     ]
 }
+
+/// No arguments beside the session.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
 
 /// Which job is meant.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -1,6 +1,7 @@
 //! The pages, as a browser without a script sees them.
 
 mod door;
+mod frames;
 mod inbox;
 mod roles;
 mod run;

@@ -1,0 +1,20 @@
+use checkrein_core::frame::FrameCommand;
+
+use super::Place;
+use crate::error::CliError;
+use crate::output::Output;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The frame [default: the current one]
+    frame: Option<String>,
+    /// Why it is withdrawn
+    #[arg(short = 'm', long, value_name = "TEXT")]
+    reason: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    args.place.ask(&FrameCommand::Invalidate { frame: args.frame.clone(), reason: args.reason.clone() })
+}

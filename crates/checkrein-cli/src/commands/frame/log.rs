@@ -1,0 +1,31 @@
+use super::Place;
+use crate::error::CliError;
+use crate::output::{Output, harmless};
+use crate::session::Desk;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The frame [default: the current one]
+    frame: Option<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    let wanted = args.place.wanted();
+    let text = match args.place.desk_to_read()? {
+        Desk::Here(session) => {
+            let who = session.principal()?;
+            session.wait(session.engine.frame_log(&who, &wanted, args.frame.as_deref()))?
+        }
+        Desk::There(remote) => {
+            let query: Vec<(&str, String)> =
+                args.frame.iter().map(|frame| ("frame", frame.clone())).collect();
+            remote.text(&["frames", args.place.named(), "log"], &query)?
+        }
+    };
+    if args.place.json {
+        return Output::json(&serde_json::json!({ "log": text }));
+    }
+    Ok(Output::paged(harmless(&text)))
+}

@@ -1,0 +1,17 @@
+use checkrein_core::frame::FrameCommand;
+
+use super::Place;
+use crate::error::CliError;
+use crate::output::Output;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// What the frame is for
+    goal: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub fn run(args: &Args) -> Result<Output, CliError> {
+    args.place.ask(&FrameCommand::Push { goal: args.goal.clone() })
+}

@@ -1,0 +1,2 @@
+mod feedback;
+mod list;
