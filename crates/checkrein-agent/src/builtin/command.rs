@@ -14,7 +14,7 @@ const OUTPUT_BYTES_MAX: usize = 24 << 10;
 /// Why a command may not be run.
 pub fn forbidden(limits: &CommandLimits, command: &str) -> Option<String> {
     let fits = |patterns: &[String], part: &str| {
-        patterns.iter().any(|pattern| fast_glob::glob_match(&flat(pattern), &flat(part)))
+        patterns.iter().any(|pattern| fast_glob::glob_match(flat(pattern), flat(part)))
     };
     let parts = parts(command);
     if let Some(part) = parts.iter().find(|part| fits(&limits.deny, part)) {

@@ -96,7 +96,7 @@ fn sqlite(path: &str, query: &str, limit: usize) -> Result<String, String> {
     if !statement.readonly() {
         return Err("it would change something: only queries that read are answered".to_owned());
     }
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = statement.query([]).map_err(broken)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(broken)? {

@@ -32,9 +32,9 @@ const script = {
     ],
 };
 
-async function wholeJob(agent) {
+async function wholeJob(agent, more = []) {
     const place = await Place.with(agent, script);
-    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'guided'], { code: 3 });
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'guided', ...more], { code: 3 });
     let job = await place.job();
     const id = job.run_id;
     assert.deepEqual([job.status, job.phase], ['pending_review', 'phase-1-strategic'], 'the plan waits');
@@ -77,7 +77,7 @@ async function wholeJob(agent) {
     const report = await place.run(['report', id]);
     assert(report.includes('nobody proofread it'), report);
     place.remove();
-    console.log(`${agent}: a whole job`);
+    console.log(`${agent}: a whole job ${more.join(' ')}`);
 }
 
 // What a person has to see to: the job is paused, says why, and goes on afterwards.
@@ -94,9 +94,12 @@ async function trouble(agent, fault, words, { options = {} } = {}) {
     console.log(`${agent}: ${words}`);
 }
 
-const agents = process.argv.slice(2);
-for (const agent of agents.length > 0 ? agents : ['claude', 'codex', 'opencode', 'gemini']) await wholeJob(agent);
+// Named agents alone, with options for their job, as in `job.mjs claude --sandbox`.
+const agents = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const more = process.argv.slice(2).filter((word) => word.startsWith('--'));
+for (const agent of agents.length > 0 ? agents : ['claude', 'codex', 'opencode', 'gemini']) await wholeJob(agent, more);
 if (agents.length === 0) {
+    await wholeJob('claude', ['--sandbox']);
     await trouble('claude', { status: 401 }, 'was refused by its model');
     await trouble('codex', { status: 429, retry_after: 3600 }, 'come back later');
     const missing = await Place.with('none', script, { agents: { claude: { program: 'no-such-claude' } } });

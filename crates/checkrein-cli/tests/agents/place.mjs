@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const needed = (name) => {
@@ -45,7 +44,8 @@ export class Place {
     // A place whose model follows `script`.
     static async with(agent, script, config = {}) {
         const place = new Place();
-        place.path = mkdtempSync(join(tmpdir(), `checkrein-${agent}-`));
+        // Gemini CLI believes no settings below a directory anybody may write to, and the sandbox has a /tmp of its own.
+        place.path = mkdtempSync(join(needed('AGENT_PLACES'), `${agent}-`));
         place.script = join(place.path, 'script.json');
         writeFileSync(place.script, JSON.stringify(script));
         await place.startModel();
