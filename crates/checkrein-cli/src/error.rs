@@ -179,6 +179,11 @@ impl From<EngineError> for CliError {
             | EngineError::OpenConflict { .. }
             | EngineError::NotInReview { .. }
             | EngineError::NoLine { .. }
+            | EngineError::HeadMoved { .. }
+            | EngineError::NoFile { .. }
+            | EngineError::FileThere(_)
+            | EngineError::NoConflict(_)
+            | EngineError::NoRound { .. }
             | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. } | TransferError::NotEmpty { .. }) => {
@@ -189,6 +194,9 @@ impl From<EngineError> for CliError {
             | EngineError::NotAReview(_)
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
+            | EngineError::NotAText(_)
+            | EngineError::TooLong { .. }
+            | EngineError::Unsettled(_)
             | EngineError::BadDocument(_)
             | EngineError::BadWebhook(_)
             | EngineError::PrivateWebhook(_)

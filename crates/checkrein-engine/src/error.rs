@@ -78,6 +78,22 @@ pub enum EngineError {
     NotInReview { id: CheckpointId, file: String },
     #[error("`{file}` has {lines} lines, not {line}")]
     NoLine { file: String, line: u32, lines: usize },
+    #[error("the branch of `{id}` is at {head} now, not at {looked_at}; nothing was changed")]
+    HeadMoved { id: CheckpointId, looked_at: String, head: String },
+    #[error("there is no file `{path}` in {commit}")]
+    NoFile { path: String, commit: String },
+    #[error("`{0}` is there already")]
+    FileThere(String),
+    #[error("`{0}` is a link or another repository, not a text")]
+    NotAText(String),
+    #[error("`{what}` is longer than {} KiB", bytes_max >> 10)]
+    TooLong { what: String, bytes_max: usize },
+    #[error("review `{0}` has no conflict")]
+    NoConflict(String),
+    #[error("the conflict is not settled in {}", .0.join(", "))]
+    Unsettled(Vec<String>),
+    #[error("review `{id}` has no round {round}")]
+    NoRound { id: CheckpointId, round: u32 },
     #[error(transparent)]
     Forge(#[from] ForgeError),
     #[error("the definition of the run cannot be used: {0}")]

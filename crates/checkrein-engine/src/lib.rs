@@ -55,8 +55,9 @@ pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert,
 pub use frame::{Client, HookAnswer, SessionWanted, SweptFrames};
 pub use inbox::{AskKind, Asks, Waiting};
 pub use job::{
-    AttemptFiles, BranchesWanted, Found, JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial,
-    Reviewed, Thread, Uncommitted, threads, uncommitted_experts,
+    AttemptFiles, BranchFile, BranchFiles, BranchesWanted, EDIT_BYTES_MAX, Edit, Edited, FileEdit, Found,
+    JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial, Reviewed, Round, Settled, Settlement,
+    Side, Thread, Uncommitted, threads, uncommitted_experts,
 };
 pub use named_worker::WorkerView;
 pub use policy::Decided;

@@ -8,18 +8,39 @@ use crate::oid::Oid;
 use crate::path::TreePath;
 use crate::refs::{Expected, Transaction};
 use crate::repository::Bare;
+use crate::tree::EntryKind;
 
 /// What becomes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
-    Write { path: TreePath, content: Vec<u8> },
-    Delete { path: TreePath },
+    Write {
+        path: TreePath,
+        content: Vec<u8>,
+    },
+    /// The same, as something other than a plain file.
+    WriteAs {
+        path: TreePath,
+        content: Vec<u8>,
+        kind: EntryKind,
+    },
+    /// What is in the repository already.
+    Take {
+        path: TreePath,
+        oid: Oid,
+        kind: EntryKind,
+    },
+    Delete {
+        path: TreePath,
+    },
 }
 
 impl FileChange {
     fn path(&self) -> &TreePath {
         match self {
-            FileChange::Write { path, .. } | FileChange::Delete { path } => path,
+            FileChange::Write { path, .. }
+            | FileChange::WriteAs { path, .. }
+            | FileChange::Take { path, .. }
+            | FileChange::Delete { path } => path,
         }
     }
 }
@@ -39,26 +60,59 @@ impl Bare {
     /// Commits files on a branch and returns its new head, or the old one if nothing is different. Doing it
     /// again gives the same commit.
     pub fn commit_files(&self, commit: &FilesCommit<'_>) -> Result<Oid, ForgeError> {
+        let (made, tree) = self.written(commit, None)?;
+        if tree == self.tree_of(commit.onto)? {
+            return Ok(commit.onto.clone());
+        }
+        self.advance(commit.branch, commit.onto, &made)
+    }
+
+    /// Commits files on a branch as what settles it with another commit: its tree is `joined` with these
+    /// changes, and it comes from both.
+    pub(crate) fn commit_joined(
+        &self,
+        commit: &FilesCommit<'_>,
+        other: &Oid,
+        joined: &Oid,
+    ) -> Result<Oid, ForgeError> {
+        let (made, _) = self.written(commit, Some((other, joined)))?;
+        self.advance(commit.branch, commit.onto, &made)
+    }
+
+    /// The commit and its tree; no branch has it yet.
+    fn written(
+        &self,
+        commit: &FilesCommit<'_>,
+        joins: Option<(&Oid, &Oid)>,
+    ) -> Result<(Oid, Oid), ForgeError> {
         if let Some(change) = commit.changes.iter().find(|change| !change.path().is_plain()) {
             return Err(ForgeError::BadPath { path: change.path().clone() });
         }
         let (imported, ()) = self.import(|stream| {
             let parent = Parent::Commit(commit.onto);
             let mark = stream.commit(Some(&parent), commit.by, commit.by, commit.message)?;
+            if let Some((other, tree)) = joins {
+                stream.joins(other)?;
+                stream.whole_tree(tree)?;
+            }
             for change in commit.changes {
                 match change {
-                    FileChange::Write { path, content } => stream.file(path.as_bytes(), "100644", content)?,
+                    FileChange::Write { path, content } => {
+                        stream.file(path.as_bytes(), EntryKind::File.mode(), content)?;
+                    }
+                    FileChange::WriteAs { path, content, kind } => {
+                        stream.file(path.as_bytes(), kind.mode(), content)?;
+                    }
+                    FileChange::Take { path, oid, kind } => {
+                        stream.object(path.as_bytes(), kind.mode(), oid)?;
+                    }
                     FileChange::Delete { path } => stream.delete(path.as_bytes())?,
                 }
             }
             stream.ask(mark)
         })?;
         let unexpected = || ForgeError::Unexpected { command: "fast-import".to_owned(), text: String::new() };
-        let (made, tree) = imported.asked.first().ok_or_else(unexpected)?;
-        if *tree == self.tree_of(commit.onto)? {
-            return Ok(commit.onto.clone());
-        }
-        self.advance(commit.branch, commit.onto, made)
+        imported.asked.into_iter().next().ok_or_else(unexpected)
     }
 
     pub(crate) fn commit_tree(

@@ -4,6 +4,7 @@
 use crate::Merge;
 
 use crate::branch::Branch;
+use crate::commit::FilesCommit;
 use crate::error::ForgeError;
 use crate::identity::{Identity, Signature};
 use crate::log::{Commit, FORMAT, commits, range};
@@ -79,15 +80,35 @@ impl Bare {
         })
     }
 
+    /// Settles what does not fit between a branch and another commit by the files a person names: one commit
+    /// on the branch that comes from both.
+    pub fn settle(&self, commit: &FilesCommit<'_>, other: &Oid) -> Result<Oid, ForgeError> {
+        let (tree, _) = self.merge_as_far_as_it_goes(commit.onto, other)?;
+        self.commit_joined(commit, other, &tree)
+    }
+
     /// What both sides together are, with what they have in common found by git.
     pub(crate) fn merge_trees(&self, ours: &Oid, theirs: &Oid) -> Result<MergedTree, ForgeError> {
+        let (tree, conflict) = self.merge_as_far_as_it_goes(ours, theirs)?;
+        Ok(conflict.map_or(MergedTree::Clean(tree), MergedTree::Conflict))
+    }
+
+    /// The same, and where they do not fit a tree with both sides in the files.
+    fn merge_as_far_as_it_goes(
+        &self,
+        ours: &Oid,
+        theirs: &Oid,
+    ) -> Result<(Oid, Option<Conflict>), ForgeError> {
         let call =
             self.call(["merge-tree", "--write-tree", "-z", "--messages", ours.as_str(), theirs.as_str()]);
         let place = call.place();
         let answer = call.answer()?;
         match answer.code {
-            0 => Oid::from_bytes(first_field(&answer.output)).map(MergedTree::Clean),
-            1 => self.conflict(&answer.output).map(MergedTree::Conflict),
+            0 => Ok((Oid::from_bytes(first_field(&answer.output))?, None)),
+            1 => {
+                let tree = Oid::from_bytes(first_field(&answer.output))?;
+                Ok((tree, Some(self.conflict(&answer.output)?)))
+            }
             _ => Err(answer.failure(place)),
         }
     }

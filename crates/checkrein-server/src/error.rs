@@ -32,6 +32,7 @@ pub enum Kind {
     RunRefused,
     FrameRefused,
     MarkedFiles,
+    StaleHead,
     DigestNeeded,
     KeyInUse,
     PreconditionFailed,
@@ -62,6 +63,7 @@ pub static KINDS: &[(Kind, u16, &str, &str)] = &[
     (Kind::RunRefused,           409, "run-refused",            "the run cannot do that now"),
     (Kind::FrameRefused,         409, "frame-refused",          "the frames cannot do that now"),
     (Kind::MarkedFiles,          409, "files-marked",           "changes were requested of files, and the approval is not confirmed"),
+    (Kind::StaleHead,            409, "stale-head",             "the branch has moved since it was looked at"),
     (Kind::DigestNeeded,         409, "digest-needed",          "a verdict on a review names what was looked at"),
     (Kind::KeyInUse,             409, "idempotency-key-in-use", "the first request with this key is not answered yet"),
     (Kind::PreconditionFailed,   412, "precondition-failed",    "it is at another version"),
@@ -208,6 +210,8 @@ impl From<EngineError> for Problem {
             | EngineError::NoSession(_)
             | EngineError::NoWebhook(_)
             | EngineError::NoDelivery(_)
+            | EngineError::NoFile { .. }
+            | EngineError::NoRound { .. }
             | EngineError::NoFrameSession(_)
             | EngineError::NoFrames
             | EngineError::Frame(
@@ -234,10 +238,13 @@ impl From<EngineError> for Problem {
             | EngineError::NoAttempt(_)
             | EngineError::HandIn(_)
             | EngineError::NoOpenBranch(_)
+            | EngineError::NoConflict(_)
+            | EngineError::FileThere(_)
             | EngineError::OpenConflict { .. } => Kind::RunRefused,
             EngineError::ReviewOver(_) => Kind::AlreadyDecided,
             EngineError::MarkedFiles { .. } => Kind::MarkedFiles,
             EngineError::Unnamed(_) => Kind::DigestNeeded,
+            EngineError::HeadMoved { .. } => Kind::StaleHead,
             EngineError::Forge(ForgeError::Moved { .. }) => Kind::RunBusy,
             EngineError::OtherContent(_) => Kind::OtherContent,
             EngineError::Refused(Refusal::Decided { .. }) | EngineError::CommentsTooLate(_) => {
@@ -256,6 +263,9 @@ impl From<EngineError> for Problem {
             | EngineError::NotAReview(_)
             | EngineError::NotInReview { .. }
             | EngineError::NoLine { .. }
+            | EngineError::NotAText(_)
+            | EngineError::TooLong { .. }
+            | EngineError::Unsettled(_)
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
             | EngineError::BadDocument(_)
@@ -264,7 +274,11 @@ impl From<EngineError> for Problem {
             | EngineError::SameDocument(_)
             | EngineError::UncommittedExpert { .. }
             | EngineError::Forge(
-                ForgeError::NotARepository { .. } | ForgeError::NoCommit { .. } | ForgeError::BadName { .. },
+                ForgeError::NotARepository { .. }
+                | ForgeError::NoCommit { .. }
+                | ForgeError::BadName { .. }
+                | ForgeError::BadPath { .. }
+                | ForgeError::NotAnOid { .. },
             )
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Kind::Invalid,
             EngineError::Transfer(TransferError::Conflict { .. }) => Kind::OtherContent,
@@ -322,6 +336,10 @@ impl From<EngineError> for Problem {
             EngineError::MarkedFiles { .. } => {
                 Problem::new(kind, error.to_string()).hint("`\"confirmed\": true` approves all the same")
             }
+            EngineError::HeadMoved { .. } => Problem::new(kind, error.to_string())
+                .hint("look at the review again, and send it with the new `head`"),
+            EngineError::Unsettled(_) => Problem::new(kind, error.to_string())
+                .hint("every file of the conflict needs a text without the markers, or a side"),
             EngineError::Unnamed(_) => Problem::new(kind, error.to_string())
                 .hint("send the `digest` of the checkpoint you looked at"),
             other => Problem::new(kind, other.to_string()),

@@ -36,6 +36,12 @@ pub struct Args {
     /// Reply to a comment; may be given several times
     #[arg(long = "reply", value_name = "ID=TEXT", value_parser = reply, allow_hyphen_values = true)]
     replies: Vec<NewComment>,
+    /// Say that the thread of a comment is settled; may be given several times
+    #[arg(long = "resolve", value_name = "ID")]
+    resolved: Vec<String>,
+    /// Say that the thread of a comment is open again; may be given several times
+    #[arg(long = "reopen", value_name = "ID")]
+    reopened: Vec<String>,
     /// Say of a file that it is `approved`, has `changes_requested`, or `none` of both; may be given several times
     #[arg(long = "mark", value_name = "FILE=MARK", value_parser = mark, allow_hyphen_values = true)]
     marks: Vec<Mark>,
@@ -98,7 +104,17 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
 
 impl Args {
     const fn says_something(&self) -> bool {
-        !self.comments.is_empty() || !self.replies.is_empty() || !self.marks.is_empty()
+        !self.comments.is_empty()
+            || !self.replies.is_empty()
+            || !self.marks.is_empty()
+            || !self.resolved.is_empty()
+            || !self.reopened.is_empty()
+    }
+
+    /// Threads, and whether each is settled.
+    fn threads(&self) -> impl Iterator<Item = (&String, bool)> {
+        let settled = self.resolved.iter().map(|id| (id, true));
+        settled.chain(self.reopened.iter().map(|id| (id, false)))
     }
 
     const fn which(&self) -> Which {
@@ -118,6 +134,10 @@ impl Args {
         for Mark { file, mark } in &self.marks {
             let body = json!({"file": file, "mark": wire::MarkWord::from(*mark)});
             let _: Value = remote.post(&["checkpoints", &self.id, "files"], &body)?;
+        }
+        for (comment, resolved) in self.threads() {
+            let body = json!({"comment": comment, "resolved": resolved});
+            let _: Value = remote.post(&["checkpoints", &self.id, "threads"], &body)?;
         }
         let told: wire::Review = remote.get(&["checkpoints", &self.id, "review"], &[])?;
         if self.json {
@@ -190,6 +210,10 @@ impl Args {
         for Mark { file, mark } in &self.marks {
             session.wait(session.engine.mark_file(&who, id, file, *mark, None))?;
             out.push_str(&format!("{} {}\n", mark.map_or("none", FileMark::name), one_line(file)));
+        }
+        for (comment, resolved) in self.threads() {
+            session.wait(session.engine.resolve_thread(&who, id, comment, resolved))?;
+            out.push_str(&format!("{} {}\n", if resolved { "settled" } else { "open" }, one_line(comment)));
         }
         note(format_args!("`checkrein request-changes {id} -m WHAT` hands the comments to the agent"));
         if self.json {

@@ -147,6 +147,9 @@ fn about(event: &RunEvent) -> String {
             format!("to {} by {by}", level.as_deref().unwrap_or("custom"))
         }
         RunEvent::Commented(comment) => format!("{} by {}: {}", comment.id, comment.by, comment.text),
+        RunEvent::ThreadResolved { comment, resolved, by } => {
+            format!("{comment} is {} for {by}", if *resolved { "settled" } else { "open again" })
+        }
         RunEvent::FileMarked { file, mark, by } => {
             format!("{file} {} by {by}", mark.map_or("not marked", |mark| mark.name()))
         }

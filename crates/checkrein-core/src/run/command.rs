@@ -57,6 +57,12 @@ pub enum Command {
         mark: Option<FileMark>,
         by: String,
     },
+    /// Says that a thread is settled, or that it is not.
+    Resolve {
+        comment: String,
+        resolved: bool,
+        by: String,
+    },
     /// How far the agent of a job may go, from its next boundary on.
     ChangePolicy {
         policy: Box<Policy>,
@@ -126,6 +132,7 @@ impl Command {
             Command::Push { .. } => CommandKind::Push,
             Command::Comment { .. }
             | Command::Mark { .. }
+            | Command::Resolve { .. }
             | Command::ChangePolicy { .. }
             | Command::Spend { .. } => CommandKind::Say,
             Command::Finish(_) => CommandKind::Finish,

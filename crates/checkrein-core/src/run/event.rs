@@ -159,6 +159,13 @@ pub enum RunEvent {
         mark: Option<FileMark>,
         by: String,
     },
+    /// A thread of comments is settled, or open again.
+    ThreadResolved {
+        /// The first comment of it.
+        comment: String,
+        resolved: bool,
+        by: String,
+    },
     /// What a person did about a proposed fix; it changes nothing in the run.
     RemedyChosen(Box<RemedyChosen>),
     PhaseEnded {

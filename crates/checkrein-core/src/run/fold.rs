@@ -158,7 +158,8 @@ impl Run {
             | RunEvent::PhaseLanded { .. }
             | RunEvent::PolicyChanged { .. }
             | RunEvent::Commented(_)
-            | RunEvent::FileMarked { .. } => {}
+            | RunEvent::FileMarked { .. }
+            | RunEvent::ThreadResolved { .. } => {}
             RunEvent::RunPaused { .. } => {
                 state.status = RunStatus::Paused;
                 state.ended_at = Some(now);

@@ -359,6 +359,7 @@ impl Run {
             Command::Comment { comment, by, author } => job::comment(&mut moved, comment, by, author)?,
             Command::Spend { start, used } => job::spend(&mut moved, start, used)?,
             Command::Mark { file, mark, by } => job::mark(&mut moved, file, mark, by)?,
+            Command::Resolve { comment, resolved, by } => job::resolve(&mut moved, comment, resolved, by)?,
             Command::ChangePolicy { policy, by } => job::change_policy(&mut moved, policy, by)?,
             Command::Remedy(chosen) => moved.record(RunEvent::RemedyChosen(Box::new(chosen))),
         }

@@ -5,6 +5,8 @@
 
 mod artefacts;
 mod create;
+mod edit;
+mod file;
 mod hand_in;
 mod isolation;
 mod land;
@@ -15,15 +17,19 @@ mod place;
 mod prepare;
 mod repository;
 mod review;
+mod round;
 mod serve;
 mod thread;
 mod verdict;
 mod work;
 
 pub use create::{NewJob, RepositoryWanted, Uncommitted, uncommitted_experts};
+pub use edit::{EDIT_BYTES_MAX, Edit, Edited, FileEdit, Settled, Settlement};
+pub use file::{BranchFile, BranchFiles, Side};
 pub use hand_in::{AttemptFiles, OwnAttempt};
 pub use look::JobView;
 pub use review::{Found, ReviewMaterial, Reviewed};
+pub use round::Round;
 pub use serve::BranchesWanted;
 pub use thread::{Thread, threads};
 

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::place::JobPlace;
 use super::repository::JobRepository;
+use super::round::of_round;
 use super::work::{blocking, changes, told};
 use crate::authority::{Act, require};
 use crate::checkpoint::{CheckpointView, expect_version};
@@ -198,10 +199,7 @@ impl Engine {
         let Some(round) = checkpoint.round.checked_sub(1).filter(|round| *round > 0) else {
             return Ok(None);
         };
-        let id = checkpoint.id.as_str();
-        let review = id.strip_suffix(&format!(".{}", checkpoint.round)).unwrap_or(id);
-        let id = if round == 1 { review.to_owned() } else { format!("{review}.{round}") };
-        let before = match self.checkpoint_row(&id).await {
+        let before = match self.checkpoint_row(&of_round(checkpoint, round)).await {
             Ok(stored) => stored,
             Err(EngineError::NoCheckpoint(_)) => return Ok(None),
             Err(error) => return Err(error),
@@ -259,7 +257,7 @@ impl Engine {
     }
 
     /// The run that waits at a review; what is said later would be said about the next phase.
-    async fn spoken_of(
+    pub(super) async fn spoken_of(
         &self,
         by: &Principal,
         id: &str,
@@ -301,7 +299,7 @@ impl Engine {
         Ok(view.said(key).cloned())
     }
 
-    async fn say(
+    pub(super) async fn say(
         &self,
         by: &Principal,
         id: &str,
@@ -417,7 +415,7 @@ impl Reviewed {
     }
 }
 
-fn asked(content: Option<&Content>) -> Value {
+pub(super) fn asked(content: Option<&Content>) -> Value {
     content.and_then(|content| serde_json::from_slice(&content.bytes).ok()).unwrap_or_default()
 }
 

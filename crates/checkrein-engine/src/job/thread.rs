@@ -1,7 +1,7 @@
 //! Comments as threads, each at the line it belongs to now.
 
 use checkrein_core::run::RunEvent;
-use checkrein_core::run::job::Comment;
+use checkrein_core::run::job::{Comment, first_of};
 use checkrein_forge::{Diff, FileDiff, Line, LineKind};
 use jiff::Timestamp;
 
@@ -22,6 +22,8 @@ pub struct Thread {
     /// The phase it was made in, if that is another one.
     pub phase: Option<String>,
     pub round: u32,
+    /// Who said that it is settled.
+    pub resolved_by: Option<String>,
     /// Oldest first.
     pub comments: Vec<Comment>,
 }
@@ -32,7 +34,8 @@ pub fn threads(reviewed: &Reviewed, since: Option<&Diff>) -> Vec<Thread> {
     let checkpoint = &reviewed.checkpoint.checkpoint;
     let held = held_at(reviewed);
     let (opened, before) = (checkpoint.created_at, held.iter().rev().find(|at| **at < checkpoint.created_at));
-    let firsts = comments.iter().filter(|comment| first(comment, comments).id == comment.id);
+    let first = |comment: &Comment| first_of(comments, &comment.id).map(|first| first.id.clone());
+    let firsts = comments.iter().filter(|comment| first(comment).as_ref() == Some(&comment.id));
     let thread = |comment: &Comment| {
         let elsewhere = comment.phase != checkpoint.phase;
         let (line, changed) = match (&comment.file, comment.line) {
@@ -46,7 +49,7 @@ pub fn threads(reviewed: &Reviewed, since: Option<&Diff>) -> Vec<Thread> {
             }
             _ => (None, false),
         };
-        let answers = comments.iter().filter(|other| first(other, comments).id == comment.id);
+        let answers = comments.iter().filter(|other| first(other).as_ref() == Some(&comment.id));
         Thread {
             id: comment.id.clone(),
             file: comment.file.clone(),
@@ -55,24 +58,11 @@ pub fn threads(reviewed: &Reviewed, since: Option<&Diff>) -> Vec<Thread> {
             was_at: comment.line.filter(|_| line.is_none()),
             phase: elsewhere.then(|| comment.phase.clone()),
             round: comment.round,
+            resolved_by: comment.resolved_by.clone(),
             comments: answers.cloned().collect(),
         }
     };
     firsts.map(thread).collect()
-}
-
-/// The comment a thread began with.
-fn first<'c>(comment: &'c Comment, all: &'c [Comment]) -> &'c Comment {
-    let mut first = comment;
-    // No thread is deeper than there are comments.
-    for _ in all {
-        let above = first.reply_to.as_ref().and_then(|id| all.iter().find(|comment| comment.id == *id));
-        match above {
-            Some(above) => first = above,
-            None => break,
-        }
-    }
-    first
 }
 
 /// When each round of the review began.

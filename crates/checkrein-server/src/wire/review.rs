@@ -256,6 +256,9 @@ pub struct Thread {
     /// The phase it was made in, if that is another one
     pub phase: Option<String>,
     pub round: u32,
+    /// Who said that it is settled; null while it is open
+    #[serde(default)]
+    pub resolved_by: Option<String>,
     /// Ids, oldest first
     pub comments: Vec<String>,
 }
@@ -270,6 +273,7 @@ impl Thread {
             was_at: thread.was_at,
             phase: thread.phase,
             round: thread.round,
+            resolved_by: thread.resolved_by,
             comments: thread.comments.into_iter().map(|comment| comment.id).collect(),
         };
         threads(reviewed, material.since_last_round.as_ref()).into_iter().map(thread).collect()

@@ -35,6 +35,9 @@ pub struct Comment {
     /// Of the request it came with, where that may be sent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// Who said that its thread is settled; of the first comment of a thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_by: Option<String>,
 }
 
 /// A comment on its way to a review.
@@ -133,6 +136,7 @@ pub(in crate::run) fn comment(
         given: None,
         delivered: author == Author::Agent,
         key: new.key,
+        resolved_by: None,
     };
     moved.record(RunEvent::Commented(Box::new(comment)));
     Ok(())
@@ -149,6 +153,39 @@ pub(in crate::run) fn mark(
     }
     moved.record(RunEvent::FileMarked { file, mark, by });
     Ok(())
+}
+
+/// Settles the thread a comment belongs to, or opens it again.
+pub(in crate::run) fn resolve(
+    moved: &mut Move<'_>,
+    comment: String,
+    resolved: bool,
+    by: String,
+) -> Result<(), Refusal> {
+    let id = moved.run.id.clone();
+    let Some((_, job)) = moved.run.job() else { return Err(Refusal::NotAJob { id }) };
+    let Some(first) = first_of(&job.comments, &comment) else {
+        return Err(Refusal::NoComment { id, comment });
+    };
+    if first.resolved_by.is_some() != resolved {
+        let comment = first.id.clone();
+        moved.record(RunEvent::ThreadResolved { comment, resolved, by });
+    }
+    Ok(())
+}
+
+/// The comment that began the thread of another one.
+pub fn first_of<'c>(comments: &'c [Comment], id: &str) -> Option<&'c Comment> {
+    let find = |id: &str| comments.iter().find(|comment| comment.id == id);
+    let mut first = find(id)?;
+    // No thread is deeper than there are comments.
+    for _ in comments {
+        match first.reply_to.as_deref().and_then(find) {
+            Some(above) => first = above,
+            None => break,
+        }
+    }
+    Some(first)
 }
 
 #[cfg(test)]

@@ -92,6 +92,12 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
             job.commented = job.commented.saturating_add(1);
             job.comments.push(Comment::clone(comment));
         }
+        RunEvent::ThreadResolved { comment, resolved, by } => {
+            let settled = resolved.then(|| by.clone());
+            job.comments.iter_mut().filter(|own| own.id == *comment).for_each(|own| {
+                own.resolved_by.clone_from(&settled);
+            });
+        }
         RunEvent::FileMarked { file, mark, .. } => match mark {
             Some(mark) => drop(job.marks.insert(file.clone(), *mark)),
             None => drop(job.marks.shift_remove(file)),
@@ -101,9 +107,9 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
 }
 
 impl Comment {
-    /// Whether the agent has still to be given it.
+    /// Whether the agent has still to be given it. What is settled before it was, it need not hear.
     pub fn waits(&self) -> bool {
-        !self.delivered && !self.from_agent
+        !self.delivered && !self.from_agent && self.resolved_by.is_none()
     }
 }
 
@@ -142,6 +148,7 @@ impl JobState {
                 round: self.phase.round,
                 written_at: now,
                 delivered: true,
+                resolved_by: None,
                 ..above.clone()
             };
             self.comments.push(answer);

@@ -233,6 +233,7 @@ mod tests {
             given: None,
             delivered: false,
             key: None,
+            resolved_by: None,
         };
         BriefJson {
             job: "j".to_owned(),

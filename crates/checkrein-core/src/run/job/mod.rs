@@ -24,7 +24,7 @@ use crate::boundary::PhaseKind;
 use crate::policy::Policy;
 
 pub use brief_json::{BriefComment, BriefJson, BriefPhase, BriefReview};
-pub use comment::{Author, Comment, FileMark, NewComment, Tag};
+pub use comment::{Author, Comment, FileMark, NewComment, Tag, first_of};
 pub use definition::{Datasource, Isolation, JobDefinition, Merge, Repository};
 pub use finish::over_budget;
 pub use hand_in::{HandIn, HandInRefusal};
@@ -365,7 +365,7 @@ pub(super) fn spend(moved: &mut Move<'_>, start: u64, used: Spent) -> Result<(),
 }
 
 pub(super) use answer::answer;
-pub(super) use comment::{comment, mark};
+pub(super) use comment::{comment, mark, resolve};
 pub(super) use finish::{finish, resume};
 pub(super) use fold::fold;
 pub(super) use land::{conflicted, land};

@@ -1,11 +1,18 @@
 //! Checkpoints: ask, look, wait, discuss, decide.
 
+pub mod changes;
 pub mod comment;
 pub mod comments;
 pub mod create;
+pub mod edit;
+pub mod file;
+pub mod files;
 pub mod list;
 pub mod mark;
+pub mod resolve;
 pub mod review;
+pub mod rounds;
+pub mod settle;
 pub mod show;
 pub mod verdict;
 pub mod wait;

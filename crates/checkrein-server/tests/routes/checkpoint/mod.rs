@@ -1,9 +1,16 @@
+mod changes;
 mod comment;
 mod comments;
 mod create;
+mod edit;
+mod file;
+mod files;
 mod list;
 mod mark;
+mod resolve;
 mod review;
+mod rounds;
+mod settle;
 mod show;
 mod verdict;
 mod wait;

@@ -56,7 +56,7 @@ fn the_next_round_shows_what_it_changed_down_to_words() {
     // The thread stands where its line is now, with the agent's answer.
     assert_eq!(
         review["threads"][0],
-        json!({"id": "c1", "file": "plan.md", "line": 3, "line_changed": true, "was_at": null, "phase": null, "round": 1, "comments": ["c1", "c2"]})
+        json!({"id": "c1", "file": "plan.md", "line": 3, "line_changed": true, "was_at": null, "phase": null, "round": 1, "resolved_by": null, "comments": ["c1", "c2"]})
     );
     assert_eq!(review["comments"][1]["from_agent"], true);
     let old = ann.get(&format!("/v1/checkpoints/{id}/review")).expect(200).json();
