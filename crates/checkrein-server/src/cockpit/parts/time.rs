@@ -42,7 +42,7 @@ mod tests {
             (7_300, "2 h ago"),
             (90_000, "yesterday"),
             (400_000, "4 days ago"),
-            (40_000_000, "2022-08-07"),
+            (40_000_000, "2022-08-08"),
         ] {
             let at = Timestamp::from_second(1_700_000_000 - seconds).unwrap();
             assert_eq!(words(at, now), expected, "{seconds}");
