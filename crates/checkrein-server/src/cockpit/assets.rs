@@ -17,6 +17,8 @@ static FILES: &[(&str, &str)] = &[
     ("cockpit.css", include_str!("static/cockpit.css")),
     ("cockpit.js", include_str!("static/cockpit.js")),
     ("frames.js", include_str!("static/frames.js")),
+    ("review.css", include_str!("static/review.css")),
+    ("review.js", include_str!("static/review.js")),
     ("icon.svg", include_str!("static/icon.svg")),
 ];
 

@@ -17,6 +17,8 @@ mod problem;
 mod said;
 mod theme;
 
+mod render;
+
 mod link;
 mod parts;
 
@@ -26,6 +28,7 @@ mod inbox;
 mod job;
 mod people;
 mod policy;
+mod review;
 mod run;
 mod settings;
 mod sign_in;
@@ -83,6 +86,15 @@ fn pages() -> Vec<Page> {
         settings::show::page(),
         frame::list::page(),
         frame::show::page(),
+        review::show::page(),
+        review::decide::page(),
+        review::comment::page(),
+        review::resolve::page(),
+        review::mark::page(),
+        review::settle::page(),
+        review::browse::page(),
+        review::edit::page(),
+        review::edit::save_page(),
     ]
 }
 

@@ -153,6 +153,12 @@ pub fn tell(id: &RunId, event: &RunEvent) -> Told {
                 strong { (shown(by)) } @if mark.is_some() { " marked " } @else { " unmarked " } code { (shown(file)) }
             },
         ),
+        RunEvent::ThreadResolved { comment, resolved, by } => told(
+            "still",
+            html! {
+                strong { (shown(by)) } @if *resolved { " settled " } @else { " opened again " } "thread " (shown(comment))
+            },
+        ),
         RunEvent::RemedyChosen(chosen) => told(
             "still",
             html! {

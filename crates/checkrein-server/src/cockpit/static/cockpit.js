@@ -107,6 +107,11 @@ function texts(element) {
   return all("h1, p:not(:has(a)), li", element).map((part) => part.textContent?.trim()).filter(Boolean).join(" ");
 }
 
+// Scripts of single pages have something to say, too.
+document.addEventListener("checkrein:tell", (event) => {
+  if (event instanceof CustomEvent) tell(event.detail.text, event.detail.tone);
+});
+
 /** Says something where people and screen readers notice it. @param {string} text @param {"good" | "bad" | ""} [tone] */
 export function tell(text, tone = "") {
   const place = document.getElementById("said");
