@@ -134,10 +134,14 @@ def test_an_id_nobody_knows(worker: CheckpointStore, person: CheckpointStore) ->
 
 
 def test_an_odd_id_is_an_id(worker: CheckpointStore, person: CheckpointStore) -> None:
-    for id in ("a/b", "x?y=1#z", "100%", "ä b", ".."):
+    for id in ("a/b", "x?y=1#z", "100%", "ä b", "..."):
         worker.submit(id, "draft", "analyst")
         assert person.approve(id).id == id
         assert worker.wait(id).id == id
+    # In an address these name another place.
+    for id in ("..", "."):
+        with pytest.raises(InvalidError, match="cannot be an id"):
+            worker.submit(id, "draft", "analyst")
 
 
 def test_an_agent_gives_no_verdict(worker: CheckpointStore) -> None:

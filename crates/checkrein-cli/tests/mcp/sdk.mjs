@@ -68,7 +68,7 @@ async function asks(client, told, id, look) {
         requestInit: { headers: { Authorization: `Bearer ${token}` } },
     });
     const { client, told } = await connected(transport(agent));
-    await asks(client, told, 'by-http', `${server.url}/v1/checkpoints/by-http`);
+    await asks(client, told, 'by-http', `${server.url}/checkpoints/by-http`);
     const looking = await connected(transport(viewer), {});
     const names = (await looking.client.listTools()).tools.map((tool) => tool.name);
     assert(names.includes('inbox') && !names.includes('request_checkpoint') && !names.includes('job_complete'), names.join());
