@@ -21,6 +21,7 @@ pub const VARIABLES: &[&str] = &[
     "CLAUDE_CODE_USE_VERTEX",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    "CLAUDE_CODE_MAX_RETRIES",
     "DISABLE_TELEMETRY",
     "DISABLE_AUTOUPDATER",
     "IS_SANDBOX",
@@ -96,6 +97,19 @@ impl Reader for Stream {
                 model: Some(text(&event, "model").to_owned()).filter(|model| !model.is_empty()),
                 session: Some(text(&event, "session_id").to_owned()).filter(|id| !id.is_empty()),
             }],
+            // Its model refused, and it tries again by itself, for minutes.
+            "system" if text(&event, "subtype") == "api_retry" => {
+                let status =
+                    event.get("error_status").map(|status| format!(" ({status})")).unwrap_or_default();
+                let wait = event.get("retry_delay_ms").and_then(Value::as_f64).unwrap_or(0.0);
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a time that is waited"
+                )]
+                let wait_ms = wait.max(0.0) as u64;
+                vec![Did::Waited { why: format!("{}{status}", text(&event, "error")), wait_ms }]
+            }
             "assistant" => {
                 let mut did: Vec<Did> = parts().filter_map(said).collect();
                 if let Some(usage) = message.get("usage") {

@@ -20,6 +20,7 @@ const modules = needed('AGENT_MODULES');
 const settings = {
     claude: ({ url }) => ({
         ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'sk-scripted-1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1',
+        CLAUDE_CODE_MAX_RETRIES: '1',
     }),
     codex: ({ url, path }) => {
         const home = join(path, 'codex');
