@@ -111,7 +111,7 @@ fn claude_hooks(settings: &mut Map<String, Value>, program: &str, wanted: Wanted
 
 fn is_own(hook: &Value) -> bool {
     let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
-    command.ends_with(CLAUDE_CALL) && command.contains("checkrein")
+    command.ends_with(CLAUDE_CALL)
 }
 
 /// Our server in a client's list of MCP servers.
