@@ -63,6 +63,8 @@ await new Promise((resolve) => model.listen(0, '127.0.0.1', resolve));
 const settings = {
     IS_SANDBOX: '1', ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: `http://127.0.0.1:${model.address().port}`,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_TELEMETRY: '1', DISABLE_AUTOUPDATER: '1',
+    // A busy machine starts a server slowly; without it there is nothing to call.
+    MCP_CONNECTION_NONBLOCKING: '0', MCP_CONNECT_TIMEOUT_MS: '60000', MCP_TIMEOUT: '60000',
 };
 
 // Its command line, without a prompt.
