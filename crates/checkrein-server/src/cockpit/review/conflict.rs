@@ -37,7 +37,7 @@ pub fn section(visit: &Visit, material: &Material) -> Markup {
                         p { button class="primary" { "Settle with one commit" } }
                         p class="hint" { "The commit is in your name and joins both sides. Nothing is approved by it." }
                     }
-                    p class="hint" { "Or request changes below and let the agent settle it." }
+                    p class="hint" { "Or request changes, and let the agent settle it." }
                 }
             }
         }
