@@ -70,7 +70,7 @@ function fieldsInPlace() {
     event.preventDefault();
     const fields = new FormData(form, button);
     freeze(form, true);
-    send(form.action, fields).finally(() => freeze(form, false));
+    send(form, fields).finally(() => freeze(form, false));
   });
   addEventListener("pageshow", () => all("form").forEach((form) => freeze(/** @type {HTMLFormElement} */ (form), false)));
 }
@@ -80,12 +80,12 @@ function freeze(form, frozen) {
   for (const control of form.elements) if (control instanceof HTMLButtonElement) control.disabled = frozen;
 }
 
-/** @param {string} action @param {FormData} fields */
-async function send(action, fields) {
+/** @param {HTMLFormElement} form @param {FormData} fields */
+async function send(form, fields) {
   const body = new URLSearchParams();
   for (const [name, value] of fields) if (typeof value === "string") body.append(name, value);
   try {
-    const answer = await fetch(action, { method: "POST", body, headers: { Accept: "text/html" } });
+    const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (answer.redirected && new URL(answer.url).pathname !== location.pathname) {
       location.assign(answer.url);
@@ -96,6 +96,8 @@ async function send(action, fields) {
       tell(problem ? texts(problem) : "The server did not take it.", "bad");
       return look();
     }
+    // What was written has arrived, so its part of the page may change.
+    form.reset();
     apply(page);
   } catch {
     tell("The server did not answer. Nothing was sent twice; try again.", "bad");
@@ -326,8 +328,19 @@ function isBusy(part) {
   const writes = at instanceof HTMLTextAreaElement || at instanceof HTMLSelectElement
     || (at instanceof HTMLInputElement && at.type !== "checkbox");
   if (writes && part.contains(at)) return true;
-  const written = /** @type {(HTMLTextAreaElement | HTMLInputElement)[]} */ (all("textarea, input:not([type])", part));
-  return written.some((field) => field.value !== field.defaultValue);
+  return all("textarea, select, input:not([type=hidden])", part).some(isChanged);
+}
+
+/** Whether a field holds something else than it came with. @param {Element} field */
+function isChanged(field) {
+  if (field instanceof HTMLSelectElement) {
+    const came = [...field.options].findIndex((option) => option.defaultSelected);
+    return field.selectedIndex !== Math.max(0, came);
+  }
+  if (field instanceof HTMLTextAreaElement) return field.value !== field.defaultValue;
+  if (!(field instanceof HTMLInputElement)) return false;
+  const chosen = field.type === "checkbox" || field.type === "radio";
+  return chosen ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
 }
 
 // --- The keyboard -------------------------------------------------------------------------------
