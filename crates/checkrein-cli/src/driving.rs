@@ -100,6 +100,10 @@ impl Driving {
                         .await?;
                     return Ok(Output::text("").exit(exit(&driver.view().run, &driver.view().history)));
                 }
+                Rest::Troubled { text } => {
+                    progress.rest();
+                    return self.troubled(driver.view(), &text, session.engine.now());
+                }
                 Rest::Held { checkpoint } => {
                     progress.rest();
                     let answered = self
@@ -187,8 +191,21 @@ impl Driving {
                  `checkrein reject {checkpoint} -m WHY` stops it"
             ),
         };
-        note(format_args!("run {id} waits for a person: {question}\n  {how}"));
+        let phase = hold.and_then(|hold| hold.boundary.phase.clone()).unwrap_or_default();
+        let url = view.forge_link(&phase).and_then(|link| link.url);
+        let there = url.map(|url| format!("\n  or in the forge: {}", one_line(&url))).unwrap_or_default();
+        note(format_args!("run {id} waits for a person: {question}\n  {how}{there}"));
         // Whoever left the question does not want to leave a pager as well.
+        Ok(self.report(view, now)?.at_once().exit(Exit::Held))
+    }
+
+    /// It waits, though not for a person.
+    fn troubled(&self, view: &RunView, text: &str, now: Timestamp) -> Result<Output, CliError> {
+        let id = &view.run.id;
+        note(format_args!(
+            "run {id} waits for its forge: {}\n  `checkrein resume {id}` asks it again; `checkrein worker` and a server do so by themselves",
+            one_line(text)
+        ));
         Ok(self.report(view, now)?.at_once().exit(Exit::Held))
     }
 

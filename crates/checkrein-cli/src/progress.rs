@@ -7,7 +7,7 @@ use std::time::Duration;
 use checkrein_core::decision::StepOrHook;
 use checkrein_core::report::duration_words;
 use checkrein_core::response::Status;
-use checkrein_core::run::job::JobPhase;
+use checkrein_core::run::job::{ForgeNews, JobPhase};
 use checkrein_core::run::{Interruption, Place, Run, RunEvent};
 use checkrein_engine::Watch;
 use checkrein_server::wire::event::said as said_as_json;
@@ -210,6 +210,14 @@ fn said(event: &RunEvent) -> Option<String> {
         RunEvent::RunPaused { reason: Some(reason), .. } => format!("paused: {}", one_line(reason)),
         RunEvent::RunPaused { reason: None, .. } => "paused".to_owned(),
         RunEvent::RunCancelled { .. } => "cancelled".to_owned(),
+        RunEvent::Forge(news) => match &**news {
+            ForgeNews::PullOpened { pull } => format!("  review  {}", one_line(&pull.url)),
+            ForgeNews::Trouble { text: Some(text) } => {
+                format!("  trouble with the forge: {}", one_line(text))
+            }
+            ForgeNews::Trouble { text: None } => "  the forge is there again".to_owned(),
+            _ => return None,
+        },
         RunEvent::Decided(decided) if decided.truncated_warnings > 0 || decided.truncated_errors > 0 => {
             let kind = if decided.truncated_warnings > 0 { "warnings" } else { "errors" };
             format!("  Limit reached, truncating collection: {kind}")

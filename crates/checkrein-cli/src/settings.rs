@@ -90,6 +90,9 @@ fn gather(place: &ProjectPlace, workers: Workers<'_>) -> Result<(Settings, Probl
     let user = user_path.as_deref().map(&mut read).transpose()?;
     let project_path = place.config.clone().or_else(project_file);
     let project = project_path.as_deref().map(&mut read).transpose()?;
+    if let Some(project) = &project {
+        problems.extend(project.as_project());
+    }
 
     let named_in = |file: &Option<CheckreinFile>, path: &Option<PathBuf>| {
         let tenant = file.as_ref()?.shape.tenant.as_ref()?;

@@ -51,6 +51,8 @@ pub struct VerdictRequest {
     pub naming: Naming,
     /// The version that was looked at; none takes any.
     pub version: Option<Version>,
+    /// What it is in the forge, where it was given there.
+    pub heard: Option<String>,
 }
 
 impl VerdictRequest {
@@ -64,6 +66,7 @@ impl VerdictRequest {
             confirmed: false,
             naming: Naming::WhereItMoved,
             version: None,
+            heard: None,
         }
     }
 }

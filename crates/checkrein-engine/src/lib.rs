@@ -9,6 +9,7 @@ mod doctor;
 mod error;
 mod event;
 mod expert;
+mod forge;
 mod frame;
 mod held;
 mod inbox;
@@ -37,6 +38,7 @@ use checkrein_core::policy::{Policy, Scope};
 use checkrein_store::Store;
 use jiff::Timestamp;
 
+use forge::Accounts;
 use held::Held;
 use notification::Senders;
 use request::Requests;
@@ -52,6 +54,7 @@ pub use doctor::{Finding, State, examine, examine_server};
 pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
+pub use forge::{ForgeLink, HintError, examine_forge};
 pub use frame::{Client, HookAnswer, SessionWanted, SweptFrames};
 pub use inbox::{AskKind, Asks, Waiting};
 pub use job::{
@@ -83,6 +86,7 @@ pub struct Engine {
     secrets: Secrets,
     job_secrets_known: JobSecrets,
     senders: Senders,
+    accounts: Accounts,
     public_url: Option<String>,
     searching: Searching,
 }
@@ -100,6 +104,7 @@ impl Engine {
             secrets: Secrets::of(&settings),
             job_secrets_known: JobSecrets::default(),
             senders: Senders::default(),
+            accounts: Accounts::default(),
             public_url: None,
             searching: Searching::new(&settings),
             settings,

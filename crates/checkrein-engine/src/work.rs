@@ -42,6 +42,12 @@ impl Engine {
         let mut stopped = stop.clone();
         while !*stop.borrow() {
             changes.borrow_and_update();
+            // What people did in a forge may let a run go on.
+            for id in self.due_forges() {
+                if let Err(error) = self.look_at_forge(&id).await {
+                    watch.failed(&id, &error);
+                }
+            }
             for id in self.ready_runs(by).await? {
                 if *stop.borrow() {
                     break;
@@ -53,7 +59,7 @@ impl Engine {
             }
             tokio::select! {
                 _ = changes.changed() => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(self.rest()) => {}
                 _ = stopped.wait_for(|stop| *stop) => {}
             }
         }

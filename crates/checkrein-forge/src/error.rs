@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::oid::Oid;
 use crate::path::TreePath;
 
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForgeError {
     #[error("no `git` was found in `{path}`; install git {needed} or newer", needed = crate::git::NEEDED)]
     NoGit { path: String },

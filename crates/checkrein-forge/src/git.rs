@@ -59,16 +59,28 @@ impl Git {
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
     {
+        self.configured(directory, &[]).args(arguments)
+    }
+
+    fn configured(&self, directory: &Path, more: &[(String, String)]) -> Call {
         let mut call = Call::new(&self.program, directory, self.timeout);
         for (name, value) in ENVIRONMENT {
             call = call.env(name, value);
         }
-        for (number, (key, value)) in OVERRIDES.iter().enumerate() {
-            call = call.env(format!("GIT_CONFIG_KEY_{number}"), key);
-            call = call.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        let own = OVERRIDES.iter().map(|(key, value)| (*key, *value));
+        let more = more.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        let mut count = 0_usize;
+        for (key, value) in own.chain(more) {
+            call = call.env(format!("GIT_CONFIG_KEY_{count}"), key);
+            call = call.env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            count += 1;
         }
-        call = call.env("GIT_CONFIG_COUNT", OVERRIDES.len().to_string()).env("PATH", &self.path);
-        call.args(arguments)
+        call.env("GIT_CONFIG_COUNT", count.to_string()).env("PATH", &self.path)
+    }
+
+    /// A call on a repository with further settings, which may be secret: they are in its environment alone.
+    pub(crate) fn call_with(&self, repository: &Path, arguments: &[&str], more: &[(String, String)]) -> Call {
+        self.configured(repository, more).env("GIT_DIR", repository).args(arguments)
     }
 
     /// A call on a repository whose directory is known, so that nothing is looked for.

@@ -1,4 +1,4 @@
-//! What the engine needs of git for jobs.
+//! What the engine needs of git and of forges for jobs.
 //!
 //! Git is the `git` program. A job has a bare repository of its own; its agent works in a clone that is
 //! hostile ground: git never runs there with a configuration, a hook or an attribute that an agent could
@@ -11,6 +11,8 @@ mod clone;
 mod merge;
 mod push;
 mod serve;
+
+mod remote;
 
 mod commit;
 mod diff;
@@ -44,6 +46,10 @@ pub use oid::Oid;
 pub use path::TreePath;
 pub use publish::{Publish, Published};
 pub use push::Landing;
+pub use remote::{
+    Account, Found, NewPull, NewRemark, Opinion, PublishedThere, PullRequest, PullState, Pushed, Received,
+    Remark, Remote, RemoteError, RemoteMerge, Says, Spot, TakenFrom, Token, key_of, marked, unmarked,
+};
 pub use repository::{Bare, Source};
 pub use serve::{Ending, Part, Served, Service};
 pub use tree::{EntryKind, FileContent, TreeEntry};

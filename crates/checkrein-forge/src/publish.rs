@@ -99,7 +99,7 @@ impl Bare {
 
     /// The job's commits again without its own directory; those that are empty then are left out. Where phases
     /// were merged as they were, their single commits are kept, and so is the commit that joins them.
-    fn without_artefacts(&self, publish: &Publish<'_>) -> Result<Oid, ForgeError> {
+    pub(crate) fn without_artefacts(&self, publish: &Publish<'_>) -> Result<Oid, ForgeError> {
         let start = &publish.source.commit;
         let call = self.call(["log", "-z", FORMAT, "--topo-order", "--reverse"]);
         // What each commit has become, with its tree.

@@ -89,6 +89,19 @@ impl Source {
         Ok((answer.code == 0 && !answer.cut).then_some(answer.output))
     }
 
+    /// The addresses of its remotes, `origin` first.
+    pub fn remotes(&self, git: &Git) -> Result<Vec<String>, ForgeError> {
+        let list = ["config", "--local", "--null", "--get-regexp", r"^remote\..*\.url$"];
+        let output = git.call_on(&self.directory, list).answer()?.output;
+        let mut found: Vec<(String, String)> = Vec::new();
+        for record in output.split(|b| *b == 0) {
+            let record = String::from_utf8_lossy(record);
+            found.extend(record.split_once('\n').map(|(name, url)| (name.to_owned(), url.to_owned())));
+        }
+        found.sort_by_key(|(name, _)| name != "remote.origin.url");
+        Ok(found.into_iter().map(|(_, url)| url).collect())
+    }
+
     /// The names in a directory of the commit; none if it is not there.
     pub fn names(&self, git: &Git, directory: &str) -> Result<Vec<String>, ForgeError> {
         let name = format!("{}:{directory}", self.commit);

@@ -161,6 +161,22 @@ impl Body for Nothing {
     }
 }
 
+/// A JSON body as it came, for whoever looks at its signature first.
+#[derive(Clone, Debug)]
+pub struct Raw(pub Vec<u8>);
+
+impl Body for Raw {
+    const EXPECTED: Expected = Expected::Required;
+
+    fn schema(_: &mut SchemaGenerator) -> Option<Value> {
+        Some(json!({"type": "object"}))
+    }
+
+    fn read(body: &[u8], _: Option<&Value>) -> Result<Raw, Problem> {
+        Ok(Raw(body.to_vec()))
+    }
+}
+
 impl<T: DeserializeOwned + JsonSchema + Send> Body for Json<T> {
     const EXPECTED: Expected = Expected::Required;
 

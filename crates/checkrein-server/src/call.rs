@@ -315,7 +315,7 @@ async fn read(app: &App, route: &Route, parts: &Parts, body: Body) -> Result<Byt
     let limits = app.limits();
     // Whoever may be anybody has not much to say.
     let bytes_max = match route.access {
-        Access::Open => limits.body_bytes_max.min(OPEN_BODY_BYTES_MAX),
+        Access::Open => limits.body_bytes_max.min(route.body_bytes_max.unwrap_or(OPEN_BODY_BYTES_MAX)),
         Access::Known | Access::To(_) => limits.body_bytes_max,
     };
     let collected = collect(limits, bytes_max, body).await?;

@@ -111,6 +111,8 @@ pub struct Route {
     pub refuses: &'static [Kind],
     pub expected: Expected,
     pub format: Format,
+    /// What a request of somebody unknown may bring, where that is more than usual.
+    pub body_bytes_max: Option<usize>,
     pub secrets: Secrets,
     pub parameters: fn(&mut SchemaGenerator) -> Vec<Parameter>,
     pub body: fn(&mut SchemaGenerator) -> Option<Value>,
@@ -210,6 +212,7 @@ impl Route {
             refuses: &[],
             expected: B::EXPECTED,
             format: Format::Whole,
+            body_bytes_max: None,
             secrets: Secrets::Masked,
             parameters: Q::parameters,
             body: B::schema,
@@ -237,6 +240,10 @@ impl Route {
 
     pub fn refuses(self, refuses: &'static [Kind]) -> Route {
         Route { refuses, ..self }
+    }
+
+    pub fn body_bytes_max(self, bytes: usize) -> Route {
+        Route { body_bytes_max: Some(bytes), ..self }
     }
 
     /// For whoever accepts a stream of events.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use checkrein_core::principal::Principal;
 use checkrein_core::run::RunId;
-use checkrein_engine::{Engine, EngineError, LOOK_EVERY, RunView, Shift, WatchWork};
+use checkrein_engine::{Engine, EngineError, RunView, Shift, WatchWork};
 use checkrein_store::Version;
 use tokio::sync::{Notify, oneshot, watch};
 
@@ -36,6 +36,8 @@ pub struct Workers {
 #[derive(Default)]
 struct UnderWay {
     runs: Mutex<HashSet<RunId>>,
+    /// Jobs whose forge is looked at.
+    looks: Mutex<HashSet<RunId>>,
     ended: Notify,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -44,6 +46,8 @@ struct UnderWay {
 const LOOK_MIN: Duration = Duration::from_millis(20);
 /// How often a run that was resumed looks for room.
 const ROOM_EVERY: Duration = Duration::from_millis(50);
+/// So many forges are looked at at once.
+const LOOKS_MAX: usize = 4;
 /// How long a look around that failed is waited for.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
@@ -65,13 +69,16 @@ impl Workers {
                 let mut changes = self.engine.store().changes()?;
                 loop {
                     changes.borrow_and_update();
+                    for id in self.engine.due_forges() {
+                        self.look(id);
+                    }
                     for id in self.engine.ready_runs(&self.work.by).await? {
                         self.begin(id);
                     }
                     tokio::select! {
                         _ = changes.changed() => tokio::time::sleep(LOOK_MIN).await,
                         () = self.under_way.ended.notified() => {}
-                        () = tokio::time::sleep(LOOK_EVERY) => {}
+                        () = tokio::time::sleep(self.engine.rest()) => {}
                     }
                 }
             };
@@ -107,6 +114,30 @@ impl Workers {
         if self.spawn(working).is_ok() {
             runs.insert(id);
         }
+    }
+
+    /// Looks at the forge of a job beside everything else: a forge may take its time.
+    fn look(&self, id: RunId) {
+        let mut looks = self.under_way.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        if looks.len() >= LOOKS_MAX || looks.contains(&id) {
+            return;
+        }
+        let (own, run) = (self.clone(), id.clone());
+        let looking = move || async move {
+            if let Err(error) = own.engine.look_at_forge(&run).await {
+                (own.work.watcher)().failed(&run, &error);
+            }
+            own.under_way.looks.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
+            own.under_way.ended.notify_one();
+        };
+        if self.spawn(looking).is_ok() {
+            looks.insert(id);
+        }
+    }
+
+    /// Something happened that a look around finds.
+    pub fn wake(&self) {
+        self.under_way.ended.notify_one();
     }
 
     fn end(&self, id: &RunId) {

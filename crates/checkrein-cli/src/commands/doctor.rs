@@ -1,5 +1,5 @@
 use checkrein_core::config::agent::AgentKind;
-use checkrein_engine::{AgentFound, Finding, State, examine, examine_server};
+use checkrein_engine::{AgentFound, Finding, State, examine, examine_forge, examine_server};
 use checkrein_store::StoreAddress;
 
 use crate::error::{CliError, Exit};
@@ -24,6 +24,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     }
     findings.push(settings(args));
     findings.extend(agents(args));
+    findings.extend(forge(args)?);
     findings.push(verdicts());
     let worst = findings.iter().map(|finding| finding.state).max().unwrap_or(State::Good);
     let exit = if worst == State::Broken { Exit::Failed } else { Exit::Done };
@@ -123,6 +124,15 @@ fn settings(args: &Args) -> Finding {
             Finding::new(check, State::Broken, error.words()).remedy("mend the file; nothing runs with it")
         }
     }
+}
+
+/// Whether the forge of the settings can be used; the store is not needed for that.
+fn forge(args: &Args) -> Result<Vec<Finding>, CliError> {
+    let Ok((settings, _)) = args.store.settings() else { return Ok(Vec::new()) };
+    if settings.forge().is_none() {
+        return Ok(Vec::new());
+    }
+    Ok(crate::session::runtime()?.block_on(examine_forge(&settings)))
 }
 
 /// How much a verdict is worth where an agent could write the store itself.

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use checkrein_core::report::duration_words;
 use checkrein_core::run::RunEvent;
-use checkrein_core::run::job::Repository;
+use checkrein_core::run::job::{ForgeNews, Repository, Settled};
 use checkrein_engine::RunView;
 use checkrein_server::wire::run::Run;
 use jiff::Timestamp;
@@ -153,10 +153,23 @@ fn about(event: &RunEvent) -> String {
         RunEvent::FileMarked { file, mark, by } => {
             format!("{file} {} by {by}", mark.map_or("not marked", |mark| mark.name()))
         }
+        RunEvent::Forge(news) => forge(news),
         RunEvent::RunCancelled { by, reason } => format!("by {by} {}", reason.as_deref().unwrap_or("")),
         RunEvent::RunEnded { status, reason, .. } => {
             format!("{status} {}", reason.as_deref().unwrap_or(""))
         }
+    }
+}
+
+fn forge(news: &ForgeNews) -> String {
+    match news {
+        ForgeNews::PullOpened { pull } => format!("{}: opened {}", pull.phase, pull.url),
+        ForgeNews::PullShown { number, head, .. } => format!("pull request {number} shows {head}"),
+        ForgeNews::PullSettled { number, how: Settled::Merged } => format!("pull request {number} is merged"),
+        ForgeNews::PullSettled { number, how: Settled::Closed } => format!("pull request {number} is closed"),
+        ForgeNews::Heard { id } => format!("heard {id}"),
+        ForgeNews::Trouble { text: Some(text) } => format!("trouble: {text}"),
+        ForgeNews::Trouble { text: None } => "no trouble any more".to_owned(),
     }
 }
 

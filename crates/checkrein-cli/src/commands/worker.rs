@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use super::serve::PublicUrl;
 use crate::driving::interrupts;
 use crate::error::{CliError, note, warn};
-use crate::output::Output;
+use crate::output::{Output, one_line};
 use crate::progress::Progress;
 use crate::session::{Session, StorePlace, outside_attempt, runtime};
 
@@ -90,6 +90,9 @@ impl WatchWork for Told {
     fn rests(&mut self, run: &Run, rest: &Rest) {
         match rest {
             Rest::Held { checkpoint } => note(format_args!("run {} waits at {checkpoint}", run.id)),
+            Rest::Troubled { text } => {
+                note(format_args!("run {} waits for its forge: {}", run.id, one_line(text)));
+            }
             Rest::Ended => note(format_args!("run {} is {}", run.id, run.state.status)),
         }
     }

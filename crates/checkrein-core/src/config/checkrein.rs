@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::agent::AgentShape;
+use super::forge::ForgeShape;
 use super::model::ModelShape;
 use super::retention::Retention;
 use super::search::SearchShape;
@@ -63,6 +64,8 @@ pub struct CheckreinShape {
     /// The store: a file, or `postgres://USER@HOST/DATABASE`. Only in the user's own settings: a project
     /// does not say where verdicts are kept.
     pub store: Option<String>,
+    /// Where people review jobs besides here; in the user's settings alone.
+    pub forge: Option<ForgeShape>,
 }
 
 /// How much of what steps write is kept.
@@ -112,6 +115,7 @@ impl CheckreinFile {
             problems.extend(layer.check_levels(Scope::Worker));
         }
         problems.extend(file.words());
+        problems.extend(file.forge_problems());
         problems.refuse_or(file)
     }
 

@@ -5,6 +5,7 @@ pub mod agent;
 mod checkrein;
 pub mod env;
 mod expert;
+mod forge;
 pub mod model;
 mod retention;
 mod schema;
@@ -15,6 +16,7 @@ mod workflow;
 
 pub use checkrein::{CheckreinFile, ScopedAutonomy};
 pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile, JobSettings};
+pub use forge::ForgeShape;
 pub use retention::{Fate, Keep, Kept, fate};
 pub use schema::{SCHEMAS, SchemaSource};
 pub use search::{EmbeddingsShape, SearchShape};

@@ -4,6 +4,7 @@ use super::agent::AgentShape;
 use super::checkrein::CheckreinFile;
 use super::env;
 use super::expert::Expert;
+use super::forge::ForgeShape;
 use super::model::ModelShape;
 use super::retention::{Keep, Kept};
 use super::search::EmbeddingsShape;
@@ -13,6 +14,7 @@ use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
 use crate::document::{Document, Gravity, Problem, Problems};
 use crate::frame::{self, FrameConfig};
 use crate::policy::{Layer, LayerRank, Resolution, Scope, Tested};
+use crate::run::job::ForgeKind;
 
 /// What was found in files and the environment.
 pub struct Settings {
@@ -201,7 +203,17 @@ impl Settings {
 
     /// Variables whose values are never shown or recorded.
     pub fn secrets(&self) -> impl Iterator<Item = &String> {
-        self.files().flat_map(|file| &file.shape.secrets)
+        self.files().flat_map(|file| &file.shape.secrets).chain(self.forge_variables())
+    }
+
+    /// The forge the user named, of whom alone it is taken.
+    pub fn forge(&self) -> Option<&ForgeShape> {
+        self.user.as_ref()?.shape.forge.as_ref().filter(|forge| forge.kind != ForgeKind::Local)
+    }
+
+    /// Variables that open the forge; no agent gets them.
+    pub fn forge_variables(&self) -> impl Iterator<Item = &String> {
+        self.forge().into_iter().flat_map(|forge| forge.token_env.iter().chain(&forge.webhook_secret_env))
     }
 
     /// How much of each stream of an attempt is kept.

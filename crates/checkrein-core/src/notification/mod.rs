@@ -12,6 +12,6 @@ pub use envelope::{AboutCheckpoint, AboutRun, Envelope, Told, tell, test};
 pub use kind::NotificationType;
 pub use mail::{Mail, mail};
 pub use schedule::{ATTEMPTS_MAX, DISABLED_AFTER, next_attempt};
-pub use signature::{BadSecret, WebhookSecret};
+pub use signature::{BadSecret, WebhookSecret, is_signed};
 pub use slack::slack;
 pub use webhook::{DeliveryStatus, WebhookKind, WebhookUrl};

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::RemedyChosen;
-use super::job::{Author, Conflict, FileChange, FileMark, Landed, NewComment, Spent, Todo, Work};
+use super::job::{Author, Conflict, FileChange, FileMark, ForgeNews, Landed, NewComment, Spent, Todo, Work};
 use crate::checkpoint::Verdict;
 use crate::policy::Policy;
 use crate::response::Response;
@@ -86,6 +86,8 @@ pub enum Command {
     },
     /// Remembers what a person did about a proposed fix, whatever the run is doing.
     Remedy(RemedyChosen),
+    /// Remembers what was learnt of the forge of a job, whatever it is doing.
+    Forge(ForgeNews),
 }
 
 /// How an attempt ended.
@@ -120,6 +122,7 @@ pub enum CommandKind {
     /// A comment, a mark, another policy.
     Say,
     Remedy,
+    Forge,
 }
 
 impl Command {
@@ -142,6 +145,7 @@ impl Command {
             Command::Resume { .. } => CommandKind::Resume,
             Command::Cancel { .. } => CommandKind::Cancel,
             Command::Remedy(_) => CommandKind::Remedy,
+            Command::Forge(_) => CommandKind::Forge,
         }
     }
 }
@@ -163,6 +167,7 @@ impl CommandKind {
             CommandKind::Resume => "resumed",
             CommandKind::Cancel => "cancelled",
             CommandKind::Remedy => "mended",
+            CommandKind::Forge => "told of its forge",
         }
     }
 }
@@ -183,6 +188,7 @@ impl fmt::Display for CommandKind {
             CommandKind::Resume => "resume",
             CommandKind::Cancel => "cancel",
             CommandKind::Remedy => "take a remedy",
+            CommandKind::Forge => "learn of the forge",
         })
     }
 }

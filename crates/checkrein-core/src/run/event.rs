@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::RunStatus;
-use super::job::{Comment, Conflict, FileChange, FileMark, Landed, Spent, Todo, Work};
+use super::job::{Comment, Conflict, FileChange, FileMark, ForgeNews, Landed, Spent, Todo, Work};
 use crate::decision::{LimitsReached, Outcome, Rule, StepOrHook};
 use crate::deliverable::Digest;
 use crate::plan::Timing;
@@ -166,6 +166,8 @@ pub enum RunEvent {
         resolved: bool,
         by: String,
     },
+    /// What was learnt of the forge of a job, or done there.
+    Forge(Box<ForgeNews>),
     /// What a person did about a proposed fix; it changes nothing in the run.
     RemedyChosen(Box<RemedyChosen>),
     PhaseEnded {

@@ -159,7 +159,8 @@ impl Run {
             | RunEvent::PolicyChanged { .. }
             | RunEvent::Commented(_)
             | RunEvent::FileMarked { .. }
-            | RunEvent::ThreadResolved { .. } => {}
+            | RunEvent::ThreadResolved { .. }
+            | RunEvent::Forge(_) => {}
             RunEvent::RunPaused { .. } => {
                 state.status = RunStatus::Paused;
                 state.ended_at = Some(now);

@@ -331,7 +331,7 @@ impl Run {
         let kind = command.kind();
         let refused = || Refusal::NotNow { id: self.id.clone(), status: self.state.status, command: kind };
         // What people say is remembered in any status, and moves nothing; about a job, until it is over.
-        let said = matches!(kind, CommandKind::Remedy)
+        let said = matches!(kind, CommandKind::Remedy | CommandKind::Forge)
             || matches!(kind, CommandKind::Say) && !self.state.status.is_over();
         if !said && (allowed(self.state.status, kind).is_none() || !self.is_its_time(kind)) {
             return Err(refused());
@@ -361,6 +361,7 @@ impl Run {
             Command::Mark { file, mark, by } => job::mark(&mut moved, file, mark, by)?,
             Command::Resolve { comment, resolved, by } => job::resolve(&mut moved, comment, resolved, by)?,
             Command::ChangePolicy { policy, by } => job::change_policy(&mut moved, policy, by)?,
+            Command::Forge(news) => job::learn(&mut moved, news)?,
             Command::Remedy(chosen) => moved.record(RunEvent::RemedyChosen(Box::new(chosen))),
         }
         if said {

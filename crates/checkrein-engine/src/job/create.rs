@@ -8,7 +8,7 @@ use checkrein_core::document::{Document, Format, Gravity, Problem, Problems};
 use checkrein_core::plan::Plan;
 use checkrein_core::policy::{Layer, LayerRank, Scope};
 use checkrein_core::principal::Principal;
-use checkrein_core::run::job::{Datasource, Isolation, JobDefinition, Repository};
+use checkrein_core::run::job::{Datasource, ForgeAt, Isolation, JobDefinition, Repository};
 use checkrein_core::run::{Definition, RunId};
 use checkrein_forge::{ForgeError, Git, Source, TreePath};
 
@@ -183,17 +183,22 @@ impl Engine {
                 idle_timeout: job.idle_timeout,
                 disk_bytes: job.disk_bytes,
                 environment: job.environment,
+                forge: crate::forge::forge_for(&self.settings, &git, source.as_ref())?,
             })),
         };
-        let files = |id: &RunId| self.keep_files(id, &new);
+        let forge = definition.job.as_ref().and_then(|job| job.forge.clone());
+        let files = |id: &RunId| self.keep_files(id, &new, forge.as_ref());
         let id = self.create_with_files(by, definition, None, nonce, files).await?;
         Ok((id, odd))
     }
 
     /// What a job of this id needs beside its record. A job without it cannot begin, and says so.
-    fn keep_files(&self, id: &RunId, new: &NewJob) -> Result<(), EngineError> {
+    fn keep_files(&self, id: &RunId, new: &NewJob, forge: Option<&ForgeAt>) -> Result<(), EngineError> {
         let place = JobPlace::of(&self.store, id);
         place.make()?;
+        if let Some(at) = forge {
+            crate::forge::Pace::of(self, id).begin(at, id, self.now())?;
+        }
         place.keep_addresses(&new.datasources)?;
         for (name, content) in &new.documents {
             let path = place.documents().join(name);
@@ -218,6 +223,7 @@ impl Engine {
             if let Some(document) = document(git, source, name)? {
                 let (file, more) = CheckreinFile::read(&document)?;
                 odd.extend(more);
+                odd.extend(file.as_project());
                 project = Some(file);
                 break;
             }

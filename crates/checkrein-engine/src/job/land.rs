@@ -1,6 +1,6 @@
 //! Merges a phase that was approved or passed, and hands the result of a job back.
 
-use checkrein_core::run::job::{self, AgentOutcome, JobPhase, Landed};
+use checkrein_core::run::job::{self, AgentOutcome, JobPhase};
 use checkrein_core::run::{Command, Run, RunId, RunStatus};
 use checkrein_forge::{ForgeError, MergeRequest, Merged, Oid, Publish, Published};
 
@@ -42,8 +42,18 @@ pub(crate) async fn show(engine: &Engine, run: &Run) {
     .await;
 }
 
-/// Doing it again finds it done.
-pub(crate) async fn land(engine: &Engine, run: &Run) -> Result<Command, EngineError> {
+/// What was done in the forge before.
+#[derive(Debug, Default)]
+pub(crate) struct Landed {
+    /// Where the job's main branch is since the phase was merged; none if it was not, or had nothing to merge.
+    pub merged: Option<Oid>,
+    /// What became of the result there.
+    pub published: Option<String>,
+    pub notes: Vec<String>,
+}
+
+/// Merges a phase here, unless that was done, and tidies up. Doing it again finds it done.
+pub(crate) async fn land_here(engine: &Engine, run: &Run, before: Landed) -> Result<Command, EngineError> {
     let Some((definition, state)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
     let landing = Landing {
         id: run.id.clone(),
@@ -52,33 +62,29 @@ pub(crate) async fn land(engine: &Engine, run: &Run) -> Result<Command, EngineEr
         place: JobPlace::of(&engine.store, &run.id),
         at: now().as_second(),
     };
-    blocking(move || landing.land()).await
+    let run = run.clone();
+    blocking(move || landing.land(&run, before)).await
 }
 
 impl Landing {
-    fn land(self) -> Result<Command, EngineError> {
+    fn land(self, run: &Run, before: Landed) -> Result<Command, EngineError> {
         let repository = JobRepository::open(&self.id, &self.definition, &self.place, self.at)?;
         let work = self.phase.work.clone().unwrap_or_default();
         let (branch, head) = (repository.branch(&self.phase), Oid::parse(&work.head)?);
-        let main = repository.main()?;
-        let by = repository.engine.at(self.at);
-        let message = self.message(&repository, &head);
-        let merged = repository.bare.merge(&MergeRequest {
-            how: self.definition.merge,
-            head: &head,
-            into: &repository.names.main(),
-            onto: &main,
-            by: &by,
-            message: &message,
-        })?;
-        let (main, changed) = match merged {
-            Merged::Done(main) => (main, true),
-            Merged::Empty => (main, false),
-            Merged::Conflict(conflict) => {
-                return Ok(Command::Conflict(told(conflict, None)));
-            }
+        let merged = match before.merged {
+            Some(main) => Some(main),
+            None => match repository.merge_phase(run, self.at)? {
+                Ok(merged) => merged,
+                Err(conflict) => return Ok(Command::Conflict(told(conflict, None))),
+            },
         };
-        let mut landed = Landed { main: main.to_string(), changed, ..Landed::default() };
+        let changed = merged.is_some();
+        let main = match merged {
+            Some(main) => main,
+            None => repository.main()?,
+        };
+        let mut landed =
+            job::Landed { main: main.to_string(), changed, notes: before.notes, ..job::Landed::default() };
         repository.bare.discard_clone(&self.place.clone())?;
         if work.result.outcome == AgentOutcome::JobComplete {
             repository.bare.discard_rested(&self.place.clone())?;
@@ -97,20 +103,14 @@ impl Landing {
             Err(error) => return Err(error.into()),
         }
         if work.result.outcome == AgentOutcome::JobComplete {
-            landed.published = self.publish(&repository, &main)?;
+            landed.published = match (before.published, self.publish(&repository, &main)?) {
+                (Some(there), Some(here)) if self.definition.repository != job::Repository::Own => {
+                    Some(format!("{there}; here, {here}"))
+                }
+                (there, here) => there.or(here),
+            };
         }
         Ok(Command::Land(landed))
-    }
-
-    fn message(&self, repository: &JobRepository, head: &Oid) -> String {
-        let mut message = job::brief::merge_message(&self.phase);
-        let name = format!("archive/{}-retrospective.md", self.phase.name());
-        let written = repository.text(head, &self.definition.repository.artefact(&name));
-        // The engine's own one says what is said above already.
-        if let Some(text) = written.filter(|text| !text.starts_with("# Phase ")) {
-            message.push_str(&format!("\n{}\n", text.trim()));
-        }
-        message
     }
 
     /// The branch a job started from gets its result once, at the end.
@@ -133,5 +133,44 @@ impl Landing {
                 format!("the result is on branch `{branch}`, with a conflict in {}: {hint}", files.join(", "))
             }
         }))
+    }
+}
+
+impl JobRepository {
+    /// Merges the phase of a job into its main branch: where that is then, none where nothing changed.
+    pub fn merge_phase(
+        &self,
+        run: &Run,
+        at: i64,
+    ) -> Result<Result<Option<Oid>, checkrein_forge::Conflict>, EngineError> {
+        let Some((definition, job)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
+        let head = Oid::parse(job.phase.work.as_ref().map(|work| work.head.as_str()).unwrap_or_default())?;
+        let (main, by) = (self.main()?, self.engine.at(at));
+        let message = self.message(definition, &job.phase, &head);
+        let merged = self.bare.merge(&MergeRequest {
+            how: definition.merge,
+            head: &head,
+            into: &self.names.main(),
+            onto: &main,
+            by: &by,
+            message: &message,
+        })?;
+        Ok(match merged {
+            Merged::Done(main) => Ok(Some(main)),
+            Merged::Empty => Ok(None),
+            Merged::Conflict(conflict) => Err(conflict),
+        })
+    }
+
+    /// What the merge of a phase says.
+    pub fn message(&self, definition: &job::JobDefinition, phase: &JobPhase, head: &Oid) -> String {
+        let mut message = job::brief::merge_message(phase);
+        let name = format!("archive/{}-retrospective.md", phase.name());
+        let written = self.text(head, &definition.repository.artefact(&name));
+        // The engine's own one says what is said above already.
+        if let Some(text) = written.filter(|text| !text.starts_with("# Phase ")) {
+            message.push_str(&format!("\n{}\n", text.trim()));
+        }
+        message
     }
 }

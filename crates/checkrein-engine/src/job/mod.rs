@@ -34,8 +34,8 @@ pub use serve::BranchesWanted;
 pub use thread::{Thread, threads};
 
 pub(crate) use hand_in::write_whole;
-pub(crate) use land::{land, show};
+pub(crate) use land::{Landed, land_here, show};
 pub(crate) use place::{JobPlace, clear_up, forget, hand_on};
 pub(crate) use prepare::keep_work;
-pub(crate) use repository::JobRepository;
-pub(crate) use work::{blocking, perform};
+pub(crate) use repository::{JobRepository, source};
+pub(crate) use work::{blocking, perform, told};

@@ -283,7 +283,9 @@ pub(super) fn environment(
     let wanted = |name: &str| {
         let named = definition.environment.iter().chain(&of_agent).any(|known| known == name);
         let ours = name.starts_with("CHECKREIN_");
-        !ours && (named || PASSED_ON.contains(&name) || name.starts_with("LC_"))
+        // What opens the forge is no agent's, whoever names it.
+        let opens = settings.forge_variables().any(|known| known == name);
+        !ours && !opens && (named || PASSED_ON.contains(&name) || name.starts_with("LC_"))
     };
     let inherited = settings.environment.iter().filter(|(name, _)| wanted(name));
     let mut environment: Vec<(OsString, OsString)> =

@@ -5,7 +5,7 @@ use checkrein_core::deliverable::Digest;
 use checkrein_core::event::Event;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::Command;
-use checkrein_core::run::job::{Author, FileMark};
+use checkrein_core::run::job::{Author, FileMark, ForgeNews};
 use checkrein_store::{Commit, StoredCheckpoint};
 
 use crate::checkpoint::{Judged, Naming, VerdictRequest, expect_version};
@@ -74,6 +74,8 @@ impl Engine {
             let (said, author) = (request.comments.iter().cloned(), Author::Person);
             let mut commands: Vec<Command> =
                 said.map(|comment| Command::Comment { comment, by: by.name.clone(), author }).collect();
+            // Right before the verdict: by that it is known where it was given.
+            commands.extend(request.heard.clone().map(|id| Command::Forge(ForgeNews::Heard { id })));
             commands.push(Command::Answer {
                 hold,
                 verdict: request.verdict,

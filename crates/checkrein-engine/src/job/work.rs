@@ -182,6 +182,8 @@ pub(crate) async fn perform(
         outcome.response =
             Response::normalise(&serde_json::json!({"message": reason}), engine.settings.classifier());
     }
+    // What people pushed meanwhile meets the agent's work now.
+    crate::forge::take_pushed(engine, run).await;
     let at = now().as_second();
     let run = run.clone();
     let (mut work, response) = blocking(move || settle(&run, &prepared, outcome, fits, at)).await?;
@@ -467,7 +469,7 @@ fn unsettled(
 }
 
 /// A conflict as it is remembered.
-pub(super) fn told(found: checkrein_forge::Conflict, kept_on: Option<String>) -> Conflict {
+pub(crate) fn told(found: checkrein_forge::Conflict, kept_on: Option<String>) -> Conflict {
     let files = found.files.iter().map(|file| file.path.to_string()).collect();
     Conflict { files, messages: found.messages, kept_on }
 }

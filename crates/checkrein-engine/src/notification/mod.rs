@@ -21,6 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch as notice;
 use uuid::Uuid;
 
+pub(crate) use address::Reach;
 pub(crate) use target::{check, kind_of};
 
 use crate::{Engine, EngineError, LOOK_EVERY, Shift};

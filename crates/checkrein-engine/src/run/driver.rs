@@ -27,7 +27,7 @@ use super::{History, RunView};
 use crate::agent::used_so_far;
 use crate::authority::{Act, require};
 use crate::process::{Exit, end_leftovers, wait_for_lock};
-use crate::{Engine, EngineError, job};
+use crate::{Engine, EngineError, forge, job};
 
 /// Told of everything that happens, after it is committed.
 pub trait Watch {
@@ -42,6 +42,8 @@ pub enum Rest {
     Held { checkpoint: String },
     /// Completed, failed, paused or cancelled.
     Ended,
+    /// A phase is to be merged, and its forge does not do it yet: it is tried again later.
+    Troubled { text: String },
 }
 
 /// The only one that drives its run, until it is dropped.
@@ -423,6 +425,10 @@ impl Driver<'_> {
                 RunStatus::Held => match self.engine.answer_to(&self.view).await? {
                     Some(answer) => Some(answer),
                     None => {
+                        self.attend_forge(watch).await?;
+                        if self.view.run.state.status != RunStatus::Held {
+                            continue;
+                        }
                         job::show(self.engine, &self.view.run).await;
                         // Whoever is told that it waits can search it.
                         if let Err(error) = self.engine.index_held(&self.view).await {
@@ -433,8 +439,14 @@ impl Driver<'_> {
                     }
                 },
                 RunStatus::Running if self.view.run.state.under_way.is_none() => match self.view.run.due() {
-                    Some(Effect::Land) => Some(job::land(self.engine, &self.view.run).await?),
-                    _ => Some(Command::Begin),
+                    Some(Effect::Land) => match self.land(watch).await? {
+                        forge::Landing::Done(command) => Some(command),
+                        forge::Landing::Waits(text) => return Ok(Rest::Troubled { text }),
+                    },
+                    _ => {
+                        self.attend_forge(watch).await?;
+                        Some(Command::Begin)
+                    }
                 },
                 RunStatus::Running => {
                     let start = self.view.run.state.starts;
@@ -447,6 +459,7 @@ impl Driver<'_> {
                 }
                 _ => {
                     job::show(self.engine, &self.view.run).await;
+                    self.attend_forge(watch).await?;
                     return Ok(Rest::Ended);
                 }
             };
@@ -462,6 +475,21 @@ impl Driver<'_> {
             }
             self.begun = Some(self.view.run.state.starts);
         }
+    }
+
+    /// Looks at the forge of a job, if it has one.
+    async fn attend_forge(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        let seen = self.view.history.len();
+        forge::attend(self.engine, &mut self.view).await?;
+        self.tell(seen, watch);
+        Ok(())
+    }
+
+    async fn land(&mut self, watch: &mut dyn Watch) -> Result<forge::Landing, EngineError> {
+        let seen = self.view.history.len();
+        let landing = forge::land(self.engine, &mut self.view).await?;
+        self.tell(seen, watch);
+        Ok(landing)
     }
 
     /// Performs the attempt under way. None where the run has moved meanwhile.

@@ -158,7 +158,11 @@ impl Engine {
         if view.run.job().is_none() {
             return self.create_run_once(by, definition, rerun_of, nonce).await;
         }
-        let files = |id: &RunId| job::hand_on(self, &view.row.id, id);
+        let forge = view.run.job().and_then(|(definition, _)| definition.forge.clone());
+        let files = |id: &RunId| {
+            job::hand_on(self, &view.row.id, id)?;
+            forge.iter().try_for_each(|at| crate::forge::Pace::of(self, id).begin(at, id, self.now()))
+        };
         self.create_with_files(by, definition, rerun_of, nonce, files).await
     }
 
@@ -252,7 +256,12 @@ impl Engine {
 
     async fn is_ready(&self, row: &RunRow) -> Result<bool, EngineError> {
         let Some(hold) = row.state.hold.as_ref().filter(|_| row.state.status == RunStatus::Held) else {
-            return Ok(place::Place::at(&self.store, &row.id).is_free());
+            // What waits for its forge is not tried all the time.
+            let waits = row.state.job.as_ref().is_some_and(|job| {
+                job.trouble.is_some() && job.phase.stage == checkrein_core::run::job::Stage::Land
+            });
+            let due = !waits || crate::forge::Pace::of(self, &row.id).is_due(self.now());
+            return Ok(due && place::Place::at(&self.store, &row.id).is_free());
         };
         let checkpoint = self.checkpoint_row(&row.id.checkpoint(hold)).await?.checkpoint;
         Ok(checkpoint.resolved_at.is_some() || self.is_overdue(&row.definition, &checkpoint).await?)

@@ -3,6 +3,7 @@
 mod checkpoint;
 mod event;
 mod expert;
+mod forge;
 mod frame;
 mod git;
 pub mod job;
@@ -98,6 +99,7 @@ pub fn all() -> Vec<Route> {
         frame::picture::route(),
         suggestion::list::route(),
         suggestion::feedback::route(),
+        forge::hook::route(),
         expert::list::route(),
         expert::show::route(),
         worker::list::route(),

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::Object;
 use super::expert::time;
+use super::forge::ForgeLink;
 use super::run::{Phase, Run, RunItem, StatusWord};
 
 /// A job in a list.
@@ -76,6 +77,9 @@ pub struct Job {
     /// For `git clone`, with a token as the password; null before the job has begun
     #[serde(default)]
     pub clone_url: Option<String>,
+    /// Where its phase is reviewed as well; null where that is here alone
+    #[serde(default)]
+    pub forge: Option<ForgeLink>,
     /// Comments the agent was not given yet
     pub comments_waiting: usize,
     /// Since a person last approved
@@ -182,6 +186,7 @@ impl Job {
             plan: job.plan.clone(),
             clone_url: clone_url.filter(|_| !job.branches.is_empty()),
             branches: job.branches.iter().map(branch).collect(),
+            forge: job.view.forge_link(&state.phase.name()).map(ForgeLink::from),
             comments_waiting: state.comments.iter().filter(|comment| comment.waits()).count(),
             spent: state.spent,
             response_totals: run.response_totals,

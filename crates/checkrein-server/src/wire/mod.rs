@@ -6,6 +6,7 @@ pub mod diff;
 pub mod event;
 pub mod expert;
 pub mod file;
+pub mod forge;
 pub mod frame;
 pub mod job;
 pub mod page;

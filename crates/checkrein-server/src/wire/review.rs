@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::diff::Diff;
+use super::forge::ForgeLink;
 
 /// A phase as a person is asked about it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +45,9 @@ pub struct Review {
     /// The same for whoever is elsewhere: for `git clone`, with a token as the password
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clone_url: Option<String>,
+    /// Where it can be reviewed as well; null where that is here alone
+    #[serde(default)]
+    pub forge: Option<ForgeLink>,
     pub branch: String,
     pub base: String,
     pub head: String,
@@ -141,6 +145,7 @@ impl Review {
             round: checkpoint.round,
             repository: None,
             clone_url: None,
+            forge: reviewed.view.forge_link(&checkpoint.phase).map(ForgeLink::from),
             branch: material.branch.clone(),
             base: material.base.to_string(),
             head: material.head.to_string(),
@@ -219,6 +224,9 @@ pub struct Comment {
     pub written_at: Timestamp,
     /// Whether the agent has had it
     pub delivered: bool,
+    /// What it is in the forge, where it was written there
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 impl From<&job::Comment> for Comment {
@@ -237,6 +245,7 @@ impl From<&job::Comment> for Comment {
             reply_to: comment.reply_to,
             written_at: comment.written_at,
             delivered: comment.delivered,
+            origin: comment.origin,
         }
     }
 }
@@ -322,7 +331,7 @@ impl TryFrom<CommentBody> for NewComment {
             (None, Some(_)) if reply_to.is_none() => Err(BadComment::LineAlone),
             (Some(file), _) if file.is_empty() => Err(BadComment::NoFile),
             _ if text.trim().is_empty() => Err(BadComment::NoText),
-            _ => Ok(NewComment { file, line, text, reply_to, key: None }),
+            _ => Ok(NewComment { file, line, text, reply_to, key: None, origin: None }),
         }
     }
 }
@@ -330,7 +339,7 @@ impl TryFrom<CommentBody> for NewComment {
 /// For whoever asks a server.
 impl From<NewComment> for CommentBody {
     fn from(new: NewComment) -> CommentBody {
-        let NewComment { file, line, text, reply_to, key: _ } = new;
+        let NewComment { file, line, text, reply_to, key: _, origin: _ } = new;
         CommentBody { text, file, line, reply_to }
     }
 }

@@ -17,6 +17,7 @@ mod docs;
 mod door;
 mod event;
 mod expert;
+mod forge;
 mod frame;
 mod git;
 mod job;

@@ -31,6 +31,7 @@ pub struct Place {
 /// How a server is made.
 pub struct Making {
     settings: String,
+    user: String,
     environment: Vec<(String, String)>,
     limits: Limits,
     names: Vec<String>,
@@ -41,6 +42,12 @@ pub struct Making {
 impl Making {
     pub fn settings(mut self, yaml: &str) -> Making {
         self.settings = yaml.to_owned();
+        self
+    }
+
+    /// Of whoever runs the server.
+    pub fn user_settings(mut self, yaml: &str) -> Making {
+        self.user = yaml.to_owned();
         self
     }
 
@@ -83,7 +90,11 @@ impl Making {
             let document = Document::parse("checkrein.yaml", &self.settings, Format::Yaml).unwrap();
             CheckreinFile::read(&Arc::new(document)).unwrap().0
         });
-        let settings = Settings::new(None, project, None, self.environment).unwrap();
+        let user = (!self.user.is_empty()).then(|| {
+            let document = Document::parse("the user's", &self.user, Format::Yaml).unwrap();
+            CheckreinFile::read(&Arc::new(document)).unwrap().0
+        });
+        let settings = Settings::new(user, project, None, self.environment).unwrap();
         let engine = Arc::new(Engine::new(store, settings));
         let (stop, stopped) = watch::channel(false);
         let runtime =
@@ -123,6 +134,7 @@ impl Place {
         let limits = Limits { requests_every: Duration::ZERO, ..Limits::default() };
         Making {
             settings: String::new(),
+            user: String::new(),
             environment: Vec::new(),
             limits,
             names: Vec::new(),

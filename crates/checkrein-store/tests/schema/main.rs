@@ -144,10 +144,11 @@ const fn run_kind(event: &RunEvent) -> usize {
         RunEvent::Commented(_) => 27,
         RunEvent::FileMarked { .. } => 28,
         RunEvent::AttemptSpent { .. } => 29,
+        RunEvent::Forge(_) => 30,
     }
 }
 
-const KINDS: usize = 33;
+const KINDS: usize = 34;
 
 #[test]
 fn a_store_of_a_later_version_is_refused_untouched() {

@@ -201,8 +201,14 @@ impl App {
         }
         // Until the engine has it, it may be needed again.
         self.draft = Some((purpose.clone(), input));
-        let comment =
-            |file, line, reply_to| NewComment { file, line, text: text.clone(), reply_to, key: None };
+        let comment = |file, line, reply_to| NewComment {
+            file,
+            line,
+            text: text.clone(),
+            reply_to,
+            key: None,
+            origin: None,
+        };
         match purpose {
             Purpose::Comment { file, line } => Ask::Comment(comment(file, line, None)),
             Purpose::Reply { to } => Ask::Comment(comment(None, None, Some(to))),

@@ -38,6 +38,9 @@ pub struct Comment {
     /// Who said that its thread is settled; of the first comment of a thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<String>,
+    /// What it is in the forge, where it was written there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 /// A comment on its way to a review.
@@ -49,6 +52,8 @@ pub struct NewComment {
     pub reply_to: Option<String>,
     /// Of the request it comes with, where that may be sent again.
     pub key: Option<String>,
+    /// What it is in the forge, where it was written there.
+    pub origin: Option<String>,
 }
 
 /// Who wrote a comment.
@@ -137,6 +142,7 @@ pub(in crate::run) fn comment(
         delivered: author == Author::Agent,
         key: new.key,
         resolved_by: None,
+        origin: new.origin,
     };
     moved.record(RunEvent::Commented(Box::new(comment)));
     Ok(())

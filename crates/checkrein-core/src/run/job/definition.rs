@@ -5,6 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ForgeAt;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobDefinition {
     /// What is to be done, in a person's words.
@@ -38,6 +40,9 @@ pub struct JobDefinition {
     /// Variables that are handed to the agent beside the ones every program needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<String>,
+    /// Where people review it as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forge: Option<ForgeAt>,
 }
 
 /// What the job works on.

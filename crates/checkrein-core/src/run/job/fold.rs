@@ -82,6 +82,8 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
         RunEvent::PhaseEnded { .. } => {
             job.comments.retain(Comment::waits);
             job.marks.clear();
+            job.pulls.retain(|pull| pull.settled.is_none());
+            job.heard.clear();
         }
         RunEvent::RunResumed { .. } => job.phase.repeated = false,
         RunEvent::RunEnded { status: RunStatus::Failed, rule: Some(_), unfinished: None, .. } => {
@@ -98,6 +100,7 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
                 own.resolved_by.clone_from(&settled);
             });
         }
+        RunEvent::Forge(news) => job.learn(news),
         RunEvent::FileMarked { file, mark, .. } => match mark {
             Some(mark) => drop(job.marks.insert(file.clone(), *mark)),
             None => drop(job.marks.shift_remove(file)),
@@ -149,6 +152,7 @@ impl JobState {
                 written_at: now,
                 delivered: true,
                 resolved_by: None,
+                origin: None,
                 ..above.clone()
             };
             self.comments.push(answer);

@@ -234,6 +234,7 @@ mod tests {
             delivered: false,
             key: None,
             resolved_by: None,
+            origin: None,
         };
         BriefJson {
             job: "j".to_owned(),

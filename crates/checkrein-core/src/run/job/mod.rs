@@ -10,6 +10,7 @@ mod comment;
 mod definition;
 mod finish;
 mod fold;
+mod forge;
 mod hand_in;
 mod land;
 mod result;
@@ -27,6 +28,7 @@ pub use brief_json::{BriefComment, BriefJson, BriefPhase, BriefReview};
 pub use comment::{Author, Comment, FileMark, NewComment, Tag, first_of};
 pub use definition::{Datasource, Isolation, JobDefinition, Merge, Repository};
 pub use finish::over_budget;
+pub use forge::{ForgeAt, ForgeKind, ForgeNews, Pull, Settled, Shown};
 pub use hand_in::{HandIn, HandInRefusal};
 pub use land::{Conflict, Landed};
 pub use result::{AgentOutcome, AgentResult, Reply};
@@ -64,6 +66,15 @@ pub struct JobState {
     /// What people said about single files of the review under way.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub marks: IndexMap<String, FileMark>,
+    /// In its forge: of the phase under way, and what was left open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pulls: Vec<Pull>,
+    /// What people did in the forge in this phase, and we know of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heard: Vec<String>,
+    /// What keeps it from its forge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
 }
 
 /// Commits of people on a branch that was merged with them.
@@ -235,6 +246,9 @@ impl JobState {
             comments: Vec::new(),
             commented: 0,
             marks: IndexMap::new(),
+            pulls: Vec::new(),
+            heard: Vec::new(),
+            trouble: None,
         }
     }
 }
@@ -368,6 +382,7 @@ pub(super) use answer::answer;
 pub(super) use comment::{comment, mark, resolve};
 pub(super) use finish::{finish, resume};
 pub(super) use fold::fold;
+pub(super) use forge::learn;
 pub(super) use land::{conflicted, land};
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ pub(in crate::run) fn job(autonomy: &str, plan_text: Option<&str>) -> Arc<Defini
             idle_timeout: None,
             disk_bytes: 1 << 30,
             environment: Vec::new(),
+            forge: None,
         })),
         ..base
     })

@@ -2,7 +2,7 @@
 
 use checkrein_core::decision::Outcome;
 use checkrein_core::finding::{Finding, FindingKind};
-use checkrein_core::run::job::{Spent, Work};
+use checkrein_core::run::job::{ForgeNews, Settled, Spent, Work};
 use checkrein_core::run::{Attempt, Decided, HoldKind, Interruption, RunEvent, RunId};
 use maud::{Markup, html};
 
@@ -122,6 +122,7 @@ pub fn tell(id: &RunId, event: &RunEvent) -> Told {
                 "Somebody pushed to the branch under review: " (count(*files_total as u64, "file")) " differ"
             },
         ),
+        RunEvent::Forge(news) => forge(news),
         RunEvent::LandingConflicted { phase, .. } => {
             told("bad", html! { (shown(phase)) " does not merge: there is a conflict" })
         }
@@ -298,4 +299,34 @@ pub fn spent(spent: &Spent) -> Option<String> {
         parts.push(format!("cost {:.4}", spent.cost));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What was learnt of the forge, or done there.
+fn forge(news: &ForgeNews) -> Told {
+    match news {
+        ForgeNews::PullOpened { pull } => told(
+            "still",
+            html! {
+                // An address of the forge the user named; anything else is a text.
+                @if pull.url.starts_with("https://") || pull.url.starts_with("http://") {
+                    a href=(pull.url) rel="noreferrer" { "Pull request " (pull.number) }
+                } @else { "Pull request " (pull.number) }
+                " is opened for " (shown(&pull.phase))
+            },
+        ),
+        ForgeNews::PullShown { number, .. } => {
+            told("still", html! { "Pull request " (number) " shows what the agent did" })
+        }
+        ForgeNews::PullSettled { number, how: Settled::Merged } => {
+            told("good", html! { "Pull request " (number) " is merged" })
+        }
+        ForgeNews::PullSettled { number, how: Settled::Closed } => {
+            told("still", html! { "Pull request " (number) " is closed" })
+        }
+        ForgeNews::Heard { .. } => told("still", html! { "Somebody spoke in the forge" }),
+        ForgeNews::Trouble { text: Some(text) } => {
+            told("bad", html! { "Trouble with the forge: " (excerpt(text, 300)) })
+        }
+        ForgeNews::Trouble { text: None } => told("good", html! { "No trouble with the forge any more" }),
+    }
 }

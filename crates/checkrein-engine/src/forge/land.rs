@@ -1,0 +1,333 @@
+//! A phase that was approved or passed becomes part of the job's main branch in the forge, and the result of a
+//! job part of the branch it started from.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use checkrein_core::run::job::{self, AgentOutcome, ForgeAt, ForgeNews, Pull, Settled};
+use checkrein_core::run::{Command, Run};
+use checkrein_forge::{
+    NewPull, Oid, Publish, PublishedThere, PullState, Pushed, RemoteError, RemoteMerge, marked,
+};
+
+use super::at::wants_pull;
+use super::connect::Connected;
+use super::look::forge_of;
+use super::pace::Went;
+use super::show::{self, off};
+use super::{LookError, Pace, tell};
+use crate::job::{JobPlace, JobRepository, Landed, land_here, source, told};
+use crate::run::RunView;
+use crate::{Engine, EngineError, now};
+
+/// What came of landing a phase.
+pub(crate) enum Landing {
+    Done(Command),
+    /// The forge did not do it, and is asked again later.
+    Waits(String),
+}
+
+/// Doing it again finds it done.
+pub(crate) async fn land(engine: &Engine, view: &mut RunView) -> Result<Landing, EngineError> {
+    let Some(at) = forge_of(&view.run) else {
+        return land_here(engine, &view.run, Landed::default()).await.map(Landing::Done);
+    };
+    let (id, pace) = (view.run.id.clone(), Pace::of(engine, &view.run.id));
+    pace.take_hint();
+    loop {
+        match there(engine, view, &at).await {
+            Ok(command) => {
+                engine.set_trouble(view, None).await?;
+                pace.went(&at, &id, Went::News, Duration::from_secs(1), engine.now())?;
+                return Ok(Landing::Done(command));
+            }
+            Err(LookError::Engine(EngineError::RunMoved)) => *view = engine.load_run(&id).await?,
+            Err(LookError::Engine(error)) => return Err(error),
+            Err(LookError::Trouble(trouble)) => {
+                engine.set_trouble(view, Some(trouble.text.clone())).await?;
+                let went = Went::Failed { retry_after: trouble.retry_after };
+                pace.went(&at, &id, went, Duration::from_secs(5), engine.now())?;
+                return Ok(Landing::Waits(trouble.text));
+            }
+        }
+    }
+}
+
+async fn there(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Command, LookError> {
+    let connected = engine.connect(at, &view.run.id).await?.found(at, &view.run).await?;
+    let mut landed = Landed::default();
+    let pull = view.run.job().and_then(|(_, job)| job.pull().cloned());
+    let pull = match pull {
+        Some(pull) => Some(pull),
+        None if wants_pull(&view.run) => show::show(engine, view, &connected).await?.map(|shown| shown.pull),
+        None => None,
+    };
+    let merged = match &pull {
+        Some(pull) => merge_there(engine, view, &connected, pull).await?,
+        None => Merging::Here(None),
+    };
+    match (merged, &pull) {
+        (Merging::Conflict(conflict), _) => return Ok(Command::Conflict(told(conflict, None))),
+        (Merging::There, Some(pull)) => {
+            let (main, note) = follow(engine, &view.run, &connected).await?;
+            landed.merged = Some(main);
+            landed.notes.extend(note);
+            if pull.settled != Some(Settled::Merged) {
+                let how = Settled::Merged;
+                engine.learn(view, ForgeNews::PullSettled { number: pull.number, how }).await?;
+            }
+        }
+        (Merging::There, None) => {}
+        (Merging::Here(note), _) => {
+            landed.notes.extend(note);
+            match merge_here(engine, &view.run, &connected).await? {
+                Ok(merged) => landed.merged = merged,
+                Err(conflict) => return Ok(Command::Conflict(told(conflict, None))),
+            }
+        }
+    }
+    let complete = view.run.job().is_some_and(|(_, job)| {
+        job.phase.work.as_ref().is_some_and(|work| work.result.outcome == AgentOutcome::JobComplete)
+    });
+    if complete {
+        landed.published = publish(engine, &view.run, &connected, at).await?;
+    }
+    Ok(land_here(engine, &view.run, landed).await?)
+}
+
+enum Merging {
+    There,
+    /// By us, with a push; why, where there is a pull request that was to be merged.
+    Here(Option<String>),
+    Conflict(checkrein_forge::Conflict),
+}
+
+/// While mergeability is computed a forge says no; it is asked again so often, and waited for longer each time.
+const MERGE_TRIES: u32 = 6;
+const MERGE_FIRST: Duration = Duration::from_millis(250);
+
+async fn merge_there(
+    engine: &Engine,
+    view: &RunView,
+    connected: &Connected,
+    pull: &Pull,
+) -> Result<Merging, LookError> {
+    let Some((definition, job)) = view.run.job() else { return Ok(Merging::Here(None)) };
+    let head = job.phase.work.as_ref().map(|work| work.head.clone()).unwrap_or_default();
+    let message = message(engine, &view.run).await?;
+    let (title, rest) = message.split_once('\n').unwrap_or((&message, ""));
+    let merge = RemoteMerge { how: definition.merge, head: &head, title: title.trim(), message: rest.trim() };
+    let mut said: Option<LookError> = None;
+    for attempt in 0..MERGE_TRIES {
+        if attempt > 0 {
+            tokio::time::sleep(MERGE_FIRST.saturating_mul(2_u32.saturating_pow(attempt))).await;
+        }
+        let found = connected.remote.state(pull.number).await?;
+        match found.state {
+            PullState::Merged => return Ok(Merging::There),
+            PullState::Closed if attempt + 2 < MERGE_TRIES => {
+                show::restore(engine, &view.run, connected).await?;
+                if let Err(error) = connected.remote.reopen(pull.number).await {
+                    said = Some(error.into());
+                }
+                continue;
+            }
+            PullState::Closed => {
+                let note = format!(
+                    "pull request {} was closed in the forge; the approved commit was merged here",
+                    pull.number
+                );
+                return Ok(Merging::Here(Some(note)));
+            }
+            // A forge takes a moment to see what was pushed.
+            PullState::Open if found.head != head && attempt + 1 < MERGE_TRIES => {
+                if attempt == 0 {
+                    show::restore(engine, &view.run, connected).await?;
+                }
+                continue;
+            }
+            PullState::Open if found.head != head => {
+                let note = format!(
+                    "pull request {} has commits nobody approved; what was approved was merged, and they are left on its branch",
+                    pull.number
+                );
+                return Ok(Merging::Here(Some(note)));
+            }
+            PullState::Open => {}
+        }
+        if attempt == 0 {
+            let remarks = connected.remote.remarks(pull.number).await?;
+            tell::tell(view, connected, pull, &remarks).await?;
+        }
+        match connected.remote.merge(pull.number, &merge).await {
+            // Whether it is merged is what its state says.
+            Ok(()) => said = Some(LookError::trouble("the forge took the merge and does not show it")),
+            Err(
+                error @ (RemoteError::NotNow { .. }
+                | RemoteError::Refused { .. }
+                | RemoteError::NotFound { .. }),
+            ) => {
+                said = Some(error.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if connected.remote.state(pull.number).await?.state == PullState::Merged {
+        return Ok(Merging::There);
+    }
+    if let Some(conflict) = conflict(engine, &view.run, connected, &head).await? {
+        return Ok(Merging::Conflict(conflict));
+    }
+    Err(said.unwrap_or_else(|| LookError::trouble("the forge does not merge the pull request")))
+}
+
+async fn message(engine: &Engine, run: &Run) -> Result<String, LookError> {
+    let (run, place) = (run.clone(), JobPlace::of(&engine.store, &run.id));
+    off(move || Ok(JobRepository::look(&run, &place)?.merge_message(&run))).await
+}
+
+/// Whether the phase does not fit the job's main branch as it is in the forge.
+async fn conflict(
+    engine: &Engine,
+    run: &Run,
+    connected: &Connected,
+    head: &str,
+) -> Result<Option<checkrein_forge::Conflict>, LookError> {
+    let (run, remote, head) = (run.clone(), Arc::clone(&connected.remote), Oid::parse(head)?);
+    let place = JobPlace::of(&engine.store, &run.id);
+    off(move || {
+        let repository = JobRepository::look(&run, &place)?;
+        let main = repository.bare.follow(&remote, &repository.names.main())?;
+        Ok(repository.bare.conflict_between(&main, &head)?)
+    })
+    .await
+}
+
+/// Our main branch is where the forge's is after the merge; the phase's branch goes.
+async fn follow(
+    engine: &Engine,
+    run: &Run,
+    connected: &Connected,
+) -> Result<(Oid, Option<String>), LookError> {
+    let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
+    let place = JobPlace::of(&engine.store, &run.id);
+    off(move || {
+        let repository = JobRepository::look(&run, &place)?;
+        let main = repository.bare.follow(&remote, &repository.names.main())?;
+        let Some((_, job)) = run.job() else { return Ok((main, None)) };
+        let branch = repository.branch(&job.phase);
+        let head = job.phase.work.as_ref().map(|work| work.head.clone()).unwrap_or_default();
+        let note = match repository.bare.delete_there(&remote, branch.as_str(), &Oid::parse(&head)?)? {
+            Pushed::Done => None,
+            Pushed::Behind => {
+                Some(format!("branch `{branch}` has commits in the forge that nobody approved; it was kept"))
+            }
+            Pushed::Refused(why) => {
+                Some(format!("branch `{branch}` could not be deleted in the forge: {why}"))
+            }
+        };
+        Ok((main, note))
+    })
+    .await
+}
+
+/// Merges here, on top of what the forge has, and pushes that.
+async fn merge_here(
+    engine: &Engine,
+    run: &Run,
+    connected: &Connected,
+) -> Result<Result<Option<Oid>, checkrein_forge::Conflict>, LookError> {
+    let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
+    let place = JobPlace::of(&engine.store, &run.id);
+    off(move || {
+        let repository = JobRepository::look(&run, &place)?;
+        let main = repository.names.main();
+        let there = repository.bare.remote_heads(&remote, &[main.as_str()])?.into_iter().flatten().next();
+        if there.is_some() && there != Some(repository.main()?) {
+            // What is ahead here is pushed below.
+            match repository.bare.follow(&remote, &main) {
+                Ok(_) | Err(RemoteError::Git(checkrein_forge::ForgeError::Moved { .. })) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let merged = match repository.merge_phase(&run, now().as_second())? {
+            Ok(merged) => merged,
+            Err(conflict) => return Ok(Err(conflict)),
+        };
+        match repository.bare.push_to(&remote, &repository.main()?, main.as_str())? {
+            Pushed::Done => Ok(Ok(merged)),
+            Pushed::Behind => Err(LookError::trouble(format!("branch `{main}` moved in the forge just now"))),
+            Pushed::Refused(why) => {
+                Err(LookError::trouble(format!("the forge does not take branch `{main}`: {why}")))
+            }
+        }
+    })
+    .await
+}
+
+/// The branch the job started from gets its result in the forge. Where that is protected, a pull request offers it.
+async fn publish(
+    engine: &Engine,
+    run: &Run,
+    connected: &Connected,
+    at: &ForgeAt,
+) -> Result<Option<String>, LookError> {
+    let name = connected.remote.repository().to_owned();
+    if at.made {
+        return Ok(Some(format!("the result is on branch `main` of {}/{name}", at.url)));
+    }
+    let published = {
+        let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
+        let place = JobPlace::of(&engine.store, &run.id);
+        off(move || {
+            let repository = JobRepository::look(&run, &place)?;
+            let Some((definition, _)) = run.job() else { return Ok(None) };
+            let Some(source) = source(definition)? else { return Ok(None) };
+            let without = definition.repository.artefacts().trim_end_matches('/');
+            let (head, by) = (repository.main()?, repository.engine.at(now().as_second()));
+            let publish = Publish { source: &source, head: &head, without, by: &by };
+            let published = repository.bare.publish_to(&remote, &publish)?;
+            if matches!(published, PublishedThere::Moved { .. } | PublishedThere::Nothing) {
+                // It has served; that it stays is no harm.
+                let _ = repository.bare.delete_there(&remote, repository.names.main().as_str(), &head);
+            }
+            Ok(Some(published))
+        })
+        .await?
+    };
+    let place = format!("{}/{name}", at.url);
+    Ok(match published {
+        None => None,
+        Some(PublishedThere::Nothing) => Some(format!("there was nothing to bring to {place}")),
+        Some(PublishedThere::Moved { branch, to }) => {
+            Some(format!("branch `{branch}` of {place} is at {to} now"))
+        }
+        Some(PublishedThere::Beside { branch, onto, why }) => {
+            let Some(onto) = onto else {
+                return Ok(Some(format!("the result is on branch `{branch}` of {place}: {why}")));
+            };
+            let key = format!("{}/result", run.id);
+            let title = run.definition.target.clone().unwrap_or_else(|| "the result of a job".to_owned());
+            let body = marked(
+                &format!("The result of job `{}`. It could not be brought to `{onto}`: {why}.", run.id),
+                &key,
+            );
+            let new =
+                NewPull { title: &title, body: &body, head_branch: &branch, base_branch: &onto, key: &key };
+            let pull = connected.remote.open(&new).await?;
+            Some(format!("the result waits to be merged into `{onto}`: {} ({why})", pull.url))
+        }
+    })
+}
+
+impl JobRepository {
+    /// What the merge of a phase says.
+    fn merge_message(&self, run: &Run) -> String {
+        let Some((definition, job)) = run.job() else { return String::new() };
+        let head = job.phase.work.as_ref().and_then(|work| Oid::parse(&work.head).ok());
+        head.map_or_else(
+            || job::brief::merge_message(&job.phase),
+            |head| self.message(definition, &job.phase, &head),
+        )
+    }
+}

@@ -1,0 +1,222 @@
+//! One look at the forge of a job: both sides are brought together.
+
+use checkrein_core::run::job::{ForgeAt, ForgeNews, Pull, Settled};
+use checkrein_core::run::{Command, HoldKind, Run, RunId, RunStatus};
+use checkrein_forge::{NewRemark, PullState, RemoteError, key_of, marked};
+
+use super::connect::Connected;
+use super::pace::Went;
+use super::{LookError, Pace, Trouble, hear, show, tell};
+use crate::run::{Place, RunView};
+use crate::{Engine, EngineError};
+
+/// So often somebody else may change the run while it is looked at.
+const MOVED_MAX: usize = 20;
+
+/// Looks at the forge of a job. Whoever calls has the run's lock. Trouble is recorded and is no error.
+pub(crate) async fn attend(engine: &Engine, view: &mut RunView) -> Result<(), EngineError> {
+    let Some(at) = forge_of(&view.run) else { return Ok(()) };
+    let (id, pace) = (view.run.id.clone(), Pace::of(engine, &view.run.id));
+    if !has_business(&view.run) {
+        if is_over(&view.run) {
+            pace.end();
+        } else {
+            pace.take_hint();
+            pace.went(&at, &id, Went::Nothing, engine.poll(), engine.now())?;
+        }
+        return Ok(());
+    }
+    loop {
+        // What happens from here on is a new hint.
+        pace.take_hint();
+        let before = view.run.state.version;
+        let went = match look(engine, view, &at).await? {
+            None => {
+                engine.set_trouble(view, None).await?;
+                if view.run.state.version == before { Went::Nothing } else { Went::News }
+            }
+            Some(trouble) => {
+                engine.set_trouble(view, Some(trouble.text)).await?;
+                Went::Failed { retry_after: trouble.retry_after }
+            }
+        };
+        if is_over(&view.run) && !has_business(&view.run) {
+            pace.end();
+            return Ok(());
+        }
+        pace.went(&at, &id, went, engine.poll(), engine.now())?;
+        if !pace.is_hinted() || matches!(went, Went::Failed { .. }) || !has_business(&view.run) {
+            return Ok(());
+        }
+    }
+}
+
+/// The trouble there was, if any. Where somebody changed the run meanwhile, it is looked at again.
+async fn look(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Option<Trouble>, EngineError> {
+    for _ in 0..MOVED_MAX {
+        match once(engine, view, at).await {
+            Ok(()) => return Ok(None),
+            Err(LookError::Trouble(trouble)) => return Ok(Some(trouble)),
+            Err(LookError::Engine(EngineError::RunMoved)) => *view = engine.load_run(&view.run.id).await?,
+            Err(LookError::Engine(error)) => return Err(error),
+        }
+    }
+    Err(EngineError::RunMoved)
+}
+
+async fn once(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<(), LookError> {
+    let connected = engine.connect(at, &view.run.id).await?.found(at, &view.run).await?;
+    let over = is_over(&view.run);
+    let left = view.run.job().map(|(_, job)| job.left_open(over)).unwrap_or_default();
+    for pull in left {
+        farewell(engine, view, &connected, &pull).await?;
+    }
+    if over {
+        return Ok(());
+    }
+    if is_held(&view.run) {
+        let Some(shown) = show::show(engine, view, &connected).await? else { return Ok(()) };
+        return hear::hear(engine, view, &connected, &shown).await;
+    }
+    let pull = view.run.job().and_then(|(_, job)| job.pull()).filter(|pull| pull.settled.is_none()).cloned();
+    let Some(pull) = pull else { return Ok(()) };
+    let remarks = connected.remote.remarks(pull.number).await?;
+    tell::tell(view, &connected, &pull, &remarks).await
+}
+
+impl Connected {
+    /// The repository as it is called now, and whether we may write to it.
+    pub(super) async fn found(self, at: &ForgeAt, run: &Run) -> Result<Connected, LookError> {
+        let Connected { remote, shape, login } = self;
+        let name = remote.repository().to_owned();
+        let about = run.definition.target.as_deref().unwrap_or("a job of Checkrein");
+        let found = match remote.look().await? {
+            Some(found) => found,
+            None if at.made => remote.ensure_repository(about).await?,
+            None => return Err(RemoteError::NotFound { what: name }.into()),
+        };
+        if found.archived {
+            return Err(LookError::trouble(format!("repository `{}` of the forge is archived", found.name)));
+        }
+        if !found.may_push {
+            let text = format!("`{login}` may not push to repository `{}` of the forge", found.name);
+            return Err(LookError::trouble(text));
+        }
+        let remote = match std::sync::Arc::try_unwrap(remote) {
+            Ok(remote) if found.name != name => remote.at(&found.name).into(),
+            Ok(remote) => remote.into(),
+            Err(shared) => shared,
+        };
+        Ok(Connected { remote, shape, login })
+    }
+}
+
+/// A pull request nobody works on any more is closed, with a word why.
+async fn farewell(
+    engine: &Engine,
+    view: &mut RunView,
+    connected: &Connected,
+    pull: &Pull,
+) -> Result<(), LookError> {
+    let how = match connected.remote.state(pull.number).await {
+        Ok(found) if found.state == PullState::Merged => Settled::Merged,
+        Ok(found) if found.state == PullState::Open => {
+            let key = format!("{}/farewell-{}", view.run.id, pull.number);
+            let remarks = connected.remote.remarks(pull.number).await?;
+            if !remarks.iter().any(|one| one.by == connected.login && key_of(&one.body) == Some(&key)) {
+                let body = marked(&last_words(view), &key);
+                let new = NewRemark { body: &body, at: None, reply_to: None };
+                connected.remote.remark(pull.number, &new).await?;
+            }
+            connected.remote.close(pull.number).await?;
+            Settled::Closed
+        }
+        Ok(_) | Err(RemoteError::NotFound { .. }) => Settled::Closed,
+        Err(error) => return Err(error.into()),
+    };
+    engine.learn(view, ForgeNews::PullSettled { number: pull.number, how }).await?;
+    Ok(())
+}
+
+fn last_words(view: &RunView) -> String {
+    use checkrein_core::run::RunEvent;
+    let said = view.history.iter().rev().find_map(|(_, _, event)| match event {
+        RunEvent::HoldRejected { by, reason, .. } => Some(("rejected", by, reason.clone())),
+        RunEvent::RunCancelled { by, reason } => Some(("cancelled", by, reason.clone())),
+        RunEvent::ChangesRequested { by, reason, start_over: true, .. } => {
+            Some(("started over on another branch", by, reason.clone()))
+        }
+        _ => None,
+    });
+    match said {
+        Some((what, by, Some(reason))) => format!("**{by}** {what} this in Checkrein:\n\n{reason}"),
+        Some((what, by, None)) => format!("**{by}** {what} this in Checkrein."),
+        None => "The job this belonged to is over.".to_owned(),
+    }
+}
+
+pub(super) fn forge_of(run: &Run) -> Option<ForgeAt> {
+    run.job().and_then(|(definition, _)| definition.forge.clone())
+}
+
+pub(super) fn is_held(run: &Run) -> bool {
+    let review = run.state.hold.as_ref().is_some_and(|hold| hold.kind == HoldKind::Review);
+    run.state.status == RunStatus::Held && review
+}
+
+fn is_over(run: &Run) -> bool {
+    run.state.status.is_over()
+}
+
+/// Whether there is anything to be done or heard in the forge.
+fn has_business(run: &Run) -> bool {
+    let Some((_, job)) = run.job() else { return false };
+    let open = job.pull().is_some_and(|pull| pull.settled.is_none());
+    is_held(run) || !job.left_open(is_over(run)).is_empty() || (open && !is_over(run))
+}
+
+impl Engine {
+    fn poll(&self) -> std::time::Duration {
+        self.settings.forge().map_or(std::time::Duration::from_secs(30), |shape| shape.poll())
+    }
+
+    /// Records what was learnt.
+    pub(super) async fn learn(&self, view: &mut RunView, news: ForgeNews) -> Result<(), EngineError> {
+        self.apply(view, Command::Forge(news)).await.map(drop)
+    }
+
+    /// Records trouble, or that it is over, once.
+    pub(super) async fn set_trouble(
+        &self,
+        view: &mut RunView,
+        text: Option<String>,
+    ) -> Result<(), EngineError> {
+        // An error may quote what must not be seen.
+        let text = text.map(|text| String::from_utf8_lossy(&self.redacted(text.as_bytes())).into_owned());
+        loop {
+            let known = view.run.job().and_then(|(_, job)| job.trouble.clone());
+            if known == text {
+                return Ok(());
+            }
+            match self.learn(view, ForgeNews::Trouble { text: text.clone() }).await {
+                Err(EngineError::RunMoved) => *view = self.load_run(&view.run.id).await?,
+                learnt => return learnt,
+            }
+        }
+    }
+
+    /// Looks at the forge of a job, unless somebody drives it: whoever does, looks by themselves.
+    pub async fn look_at_forge(&self, id: &RunId) -> Result<(), EngineError> {
+        let place = Place::of(&self.store, id);
+        let Some(_lock) = place.lock()? else { return Ok(()) };
+        let mut view = match self.load_run(id).await {
+            Ok(view) => view,
+            Err(EngineError::NoRun(_)) => {
+                Pace::of(self, id).end();
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        attend(self, &mut view).await
+    }
+}

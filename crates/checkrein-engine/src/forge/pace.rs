@@ -1,0 +1,223 @@
+//! When a forge is looked at next: a file beside each job that has one, and another that says that something
+//! has happened there. Whoever looks takes the hint away first, so that one that comes meanwhile is not lost.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use checkrein_core::run::RunId;
+use checkrein_core::run::job::ForgeAt;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::at::repository_name;
+use crate::job::JobPlace;
+use crate::{Engine, EngineError, LOOK_EVERY};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Paced {
+    url: String,
+    repository: String,
+    next: Timestamp,
+    /// Looks in a row at which nothing had happened, or that failed.
+    #[serde(default)]
+    idle: u32,
+    #[serde(default)]
+    failures: u32,
+}
+
+/// How a look went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Went {
+    /// Something had happened.
+    News,
+    Nothing,
+    Failed {
+        retry_after: Option<Duration>,
+    },
+}
+
+/// The rhythm of one job.
+pub(crate) struct Pace {
+    directory: PathBuf,
+}
+
+const REST_MIN: Duration = Duration::from_millis(50);
+const REST_MAX: Duration = Duration::from_secs(5 * 60);
+const FAILED_FIRST: Duration = Duration::from_secs(5);
+/// However long a forge wants to be left alone.
+const LATER_MAX: Duration = Duration::from_secs(60 * 60);
+
+impl Pace {
+    pub fn of(engine: &Engine, id: &RunId) -> Pace {
+        Pace { directory: JobPlace::of(&engine.store, id).directory }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.directory.join("forge.json")
+    }
+
+    fn hint_file(&self) -> PathBuf {
+        self.directory.join("forge.hint")
+    }
+
+    pub fn hint(&self) {
+        // Where it cannot be written the next look finds out.
+        let _ = std::fs::write(self.hint_file(), b"");
+    }
+
+    pub fn take_hint(&self) {
+        let _ = std::fs::remove_file(self.hint_file());
+    }
+
+    pub fn is_hinted(&self) -> bool {
+        self.hint_file().exists()
+    }
+
+    pub fn begin(&self, at: &ForgeAt, id: &RunId, now: Timestamp) -> Result<(), EngineError> {
+        let paced = Paced {
+            url: at.url.clone(),
+            repository: repository_name(at, id),
+            next: now,
+            idle: 0,
+            failures: 0,
+        };
+        self.write(&paced)
+    }
+
+    /// Whether it is to be looked at; what was never begun is due.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.is_hinted() || self.read().is_none_or(|paced| paced.next <= now)
+    }
+
+    /// Remembers how a look went, and when the next one is.
+    pub fn went(
+        &self,
+        at: &ForgeAt,
+        id: &RunId,
+        went: Went,
+        poll: Duration,
+        now: Timestamp,
+    ) -> Result<(), EngineError> {
+        let before = self.read();
+        let (idle, failures) = before.map_or((0, 0), |before| (before.idle, before.failures));
+        let (idle, failures, rest) = match went {
+            Went::News => (0, 0, poll),
+            Went::Nothing => (idle.saturating_add(1), 0, doubled(poll, idle, REST_MAX.max(poll))),
+            Went::Failed { retry_after } => {
+                let rest = doubled(FAILED_FIRST.min(poll), failures, REST_MAX);
+                let rest = retry_after.map_or(rest, |after| after.max(rest).min(LATER_MAX));
+                (idle, failures.saturating_add(1), rest)
+            }
+        };
+        let next = now.checked_add(rest).unwrap_or(now);
+        let (url, repository) = (at.url.clone(), repository_name(at, id));
+        self.write(&Paced { url, repository, next, idle, failures })
+    }
+
+    /// There is nothing to be looked at any more.
+    pub fn end(&self) {
+        let _ = std::fs::remove_file(self.file());
+        self.take_hint();
+    }
+
+    fn read(&self) -> Option<Paced> {
+        serde_json::from_slice(&std::fs::read(self.file()).ok()?).ok()
+    }
+
+    fn write(&self, paced: &Paced) -> Result<(), EngineError> {
+        let path = self.file();
+        let failed = |reason: String| EngineError::RunFiles { path: path.clone(), reason };
+        let text = serde_json::to_vec(paced).map_err(|error| failed(error.to_string()))?;
+        // Half of one is never read.
+        let half = self.directory.join(".forge.json");
+        let written = std::fs::write(&half, text).and_then(|()| std::fs::rename(&half, &path));
+        written.map_err(|error| failed(error.to_string()))
+    }
+}
+
+fn doubled(first: Duration, times: u32, most: Duration) -> Duration {
+    first.saturating_mul(2_u32.saturating_pow(times.min(16))).min(most)
+}
+
+impl Engine {
+    /// Jobs whose forge is to be looked at now.
+    pub fn due_forges(&self) -> Vec<RunId> {
+        let now = self.now();
+        let due = |id: &RunId| {
+            let pace = Pace::of(self, id);
+            pace.file().exists() && pace.is_due(now)
+        };
+        self.forge_jobs().into_iter().filter(due).collect()
+    }
+
+    /// How long nobody has to look around: a while, or until a forge is to be looked at.
+    pub fn rest(&self) -> Duration {
+        let now = self.now();
+        let next =
+            self.forge_jobs().into_iter().filter_map(|id| Pace::of(self, &id).read()).map(|paced| paced.next);
+        let left = next.min().map(|next| Duration::try_from(next.duration_since(now)).unwrap_or_default());
+        left.map_or(LOOK_EVERY, |left| left.clamp(REST_MIN, LOOK_EVERY))
+    }
+
+    /// Hints at every job in a repository of the forge; how many there are.
+    pub(super) fn hint_at(&self, url: &str, repository: &str) -> usize {
+        let mut hinted = 0;
+        for id in self.forge_jobs() {
+            let pace = Pace::of(self, &id);
+            let there = |paced: Paced| paced.url == url && paced.repository.eq_ignore_ascii_case(repository);
+            if pace.read().is_some_and(there) {
+                pace.hint();
+                hinted += 1;
+            }
+        }
+        hinted
+    }
+
+    fn forge_jobs(&self) -> Vec<RunId> {
+        let beside = self.store.directory().join("jobs");
+        let entries = std::fs::read_dir(beside).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).map(RunId::new).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_finds_nothing_looks_less_often() {
+        let directory = tempfile::tempdir().unwrap();
+        let pace = Pace { directory: directory.path().to_owned() };
+        let at = ForgeAt {
+            kind: checkrein_core::run::job::ForgeKind::Gitea,
+            url: "https://git.example.com".into(),
+            repository: "team/app".into(),
+            made: false,
+        };
+        let (id, now) = (RunId::new("1"), "2026-03-01T12:00:00Z".parse::<Timestamp>().unwrap());
+        assert!(pace.is_due(now), "what was never looked at is due");
+        let poll = Duration::from_secs(30);
+        for (went, seconds) in [
+            (Went::News, 30),
+            (Went::Nothing, 30),
+            (Went::Nothing, 60),
+            (Went::Nothing, 120),
+            (Went::Nothing, 240),
+            (Went::Nothing, 300),
+            (Went::Failed { retry_after: None }, 5),
+            (Went::Failed { retry_after: None }, 10),
+            (Went::Failed { retry_after: Some(Duration::from_secs(90)) }, 90),
+            (Went::Failed { retry_after: Some(Duration::from_secs(90_000)) }, 3600),
+            (Went::News, 30),
+        ] {
+            pace.went(&at, &id, went, poll, now).unwrap();
+            let next = pace.read().unwrap().next;
+            assert_eq!(next.duration_since(now).as_secs(), seconds, "{went:?}");
+        }
+        assert!(!pace.is_due(now));
+        pace.hint();
+        assert!(pace.is_due(now), "a hint does not wait");
+        pace.take_hint();
+        assert!(!pace.is_due(now));
+    }
+}

@@ -1,0 +1,3 @@
+//! What forges tell.
+
+pub mod hook;

@@ -1,0 +1,174 @@
+"""How a person reviews a job: here, in Gitea, in GitHub. The same verbs, so that the same scenario runs on all."""
+
+import json
+import shutil
+import tempfile
+
+from servers import git, until
+
+
+class Local:
+    """Ann, with the command line and a clone of the job's repository."""
+
+    def __init__(self, scene):
+        self.scene = scene
+        made = scene.run("token", "create", "--role", "reviewer", "--name", "Ann", "--json")
+        self.env = {"CHECKREIN_TOKEN": json.loads(made.stdout)["token"]}
+        self.comments = []
+
+    def say(self, *arguments):
+        self.scene.run(*arguments, env=self.env)
+
+    def comment(self, text, file=None, line=None):
+        self.comments.append(f"{file}:{line}={text}" if file else text)
+
+    def request_changes(self, text):
+        more = [part for comment in self.comments for part in ("--comment", comment)]
+        self.comments = []
+        self.say("request-changes", self.scene.id, "-m", text, *more)
+
+    def approve(self):
+        self.say("approve", self.scene.id, "--digest", self.scene.review()["head"])
+
+    merge = approve
+
+    def close(self):
+        more = [part for comment in self.comments for part in ("--comment", comment)]
+        self.comments = []
+        self.say("request-changes", self.scene.id, "-m", "anew", "--start-over", *more)
+
+    def push(self, file, text):
+        review = self.scene.review()
+        commit_on(review["repository"], review["branch"], file, text)
+
+    def said(self):
+        return [comment["text"] for comment in self.scene.review()["comments"]]
+
+
+class Remote:
+    """Ann in a forge: nothing here is done with Checkrein."""
+
+    def __init__(self, scene, login="ann"):
+        self.scene, self.forge = scene, scene.forge
+        self.api = scene.forge.accounts[login]
+        self.pending = []
+
+    def path(self, rest=""):
+        return f"/repos/{self.scene.repository}{rest}"
+
+    def number(self):
+        return self.scene.review()["forge"]["number"]
+
+    def pull(self, number=None):
+        return self.api.ask("GET", self.path(f"/pulls/{number or self.number()}"))
+
+    def pulls(self):
+        return self.api.ask("GET", self.path("/pulls?state=all&limit=50&per_page=50"))
+
+    def whole(self, text):
+        self.api.ask("POST", self.path(f"/issues/{self.number()}/comments"), {"body": text})
+
+    def push(self, file, text):
+        pull = self.pull()
+        url = f"{self.forge.url}/{self.scene.repository}.git"
+        commit_on(url, pull["head"]["ref"], file, text, self.api.header())
+
+    def close(self):
+        for text, file, line in self.pending:
+            self.line(text, file, line)
+        self.pending = []
+        self.api.ask("PATCH", self.path(f"/pulls/{self.number()}"), {"state": "closed"})
+
+    def remarks(self, number=None):
+        """Texts of everything at lines and about the whole."""
+        number = number or self.number()
+        whole = self.api.ask("GET", self.path(f"/issues/{number}/comments"))
+        return [one["body"] for one in whole + self.lines(number)]
+
+    def said(self):
+        return self.remarks()
+
+
+class Gitea(Remote):
+    def comment(self, text, file=None, line=None):
+        if file is None:
+            return self.whole(text)
+        self.pending.append((text, file, line))
+
+    def line(self, text, file, line):
+        body = {"event": "COMMENT", "comments": [{"path": file, "body": text, "new_position": line}]}
+        self.api.ask("POST", self.path(f"/pulls/{self.number()}/reviews"), body)
+
+    def review(self, event, text=""):
+        comments = [{"path": file, "body": said, "new_position": line} for said, file, line in self.pending]
+        self.pending = []
+        body = {"event": event, "body": text, "comments": comments}
+        self.api.ask("POST", self.path(f"/pulls/{self.number()}/reviews"), body)
+
+    def request_changes(self, text):
+        self.review("REQUEST_CHANGES", text)
+
+    def approve(self):
+        self.review("APPROVED")
+
+    def merge(self):
+        number = self.number()
+        def merged():
+            try:
+                self.api.ask("POST", self.path(f"/pulls/{number}/merge"), {"Do": "squash"})
+                return True
+            except AssertionError as error:
+                if " 405 " in str(error):
+                    return False
+                raise
+        until("Gitea to merge", merged)
+
+    def lines(self, number):
+        found = []
+        for review in self.api.ask("GET", self.path(f"/pulls/{number}/reviews")):
+            if review["comments_count"]:
+                found += self.api.ask("GET", self.path(f"/pulls/{number}/reviews/{review['id']}/comments"))
+        return found
+
+
+class Github(Remote):
+    def comment(self, text, file=None, line=None):
+        if file is None:
+            return self.whole(text)
+        self.pending.append((text, file, line))
+
+    def line(self, text, file, line):
+        body = {"body": text, "commit_id": self.pull()["head"]["sha"], "path": file, "line": line, "side": "RIGHT"}
+        self.api.ask("POST", self.path(f"/pulls/{self.number()}/comments"), body)
+
+    def review(self, event, text=""):
+        for said, file, line in self.pending:
+            self.line(said, file, line)
+        self.pending = []
+        self.api.ask("POST", self.path(f"/pulls/{self.number()}/reviews"), {"event": event, "body": text})
+
+    def request_changes(self, text):
+        self.review("REQUEST_CHANGES", text)
+
+    def approve(self):
+        self.review("APPROVE")
+
+    def merge(self):
+        self.api.ask("PUT", self.path(f"/pulls/{self.number()}/merge"), {"merge_method": "squash"})
+
+    def lines(self, number):
+        return self.api.ask("GET", self.path(f"/pulls/{number}/comments?per_page=100"))
+
+
+def commit_on(repository, branch, file, text, header=None):
+    """A commit of Ann's on a branch, pushed."""
+    place = tempfile.mkdtemp(prefix="checkrein-ann-")
+    try:
+        git("clone", "--quiet", "--branch", branch, str(repository), place, header=header)
+        with open(f"{place}/{file}", "a") as out:
+            out.write(text)
+        git("add", "--all", cwd=place)
+        git("commit", "--quiet", "-m", f"Ann's {file}", cwd=place)
+        git("push", "--quiet", "origin", branch, cwd=place, header=header)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
