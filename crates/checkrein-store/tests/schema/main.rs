@@ -145,10 +145,11 @@ const fn run_kind(event: &RunEvent) -> usize {
         RunEvent::FileMarked { .. } => 28,
         RunEvent::AttemptSpent { .. } => 29,
         RunEvent::Forge(_) => 30,
+        RunEvent::ThreadResolved { .. } => 31,
     }
 }
 
-const KINDS: usize = 34;
+const KINDS: usize = 35;
 
 #[test]
 fn a_store_of_a_later_version_is_refused_untouched() {
