@@ -53,6 +53,7 @@ fn asked(row: &Row) -> (&'static str, &'static str) {
         (_, "with `disk_bytes` in `config_override`") => {
             ("", r#"{"description": "", "config_override": {"disk_bytes": 1}}"#)
         }
+        ("/v1/runs/{id}/search", _) => ("?q=x", ""),
         ("/v1/checkpoints/{id}/file", _) => ("?path=x", ""),
         ("/git/{id}/info/refs", "") => ("?service=git-upload-pack", ""),
         (_, "with `service=git-receive-pack`") => ("?service=git-receive-pack", ""),
