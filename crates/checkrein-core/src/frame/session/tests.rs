@@ -222,7 +222,7 @@ fn what_was_done_automatically_is_said_once_and_can_be_undone() {
 
 #[test]
 fn an_automatic_pop_says_what_it_knows() {
-    let mut desk = Desk::new(json!({"level": "auto", "pushThreshold": 100, "popThreshold": 20}));
+    let mut desk = Desk::new(json!({"level": "auto", "pushThreshold": 100, "popThreshold": 15}));
     desk.done(json!({"move": "push", "goal": "root"}));
     desk.done(json!({"move": "push", "goal": "make tests pass"}));
     desk.observe(Observation::Tool(ToolUse {
