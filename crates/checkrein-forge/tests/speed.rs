@@ -1,4 +1,4 @@
-//! How long the engine's part of a phase takes, and that size alone breaks nothing.
+//! Size alone breaks nothing; how long the engine's part of a phase takes is printed, and measured by `scripts/bench`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -9,7 +9,7 @@
 mod support;
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use checkrein_forge::*;
 use support::*;
@@ -57,8 +57,6 @@ fn a_phase_in_a_repository_of_a_thousand_files() {
     println!(
         "1,000 files: collect {collect:?}, squash merge and delete {merge:?}, branch and clone {clone:?}"
     );
-    // Far above what it takes, for machines that are busy with other tests.
-    assert!(collect + merge + clone < Duration::from_secs(3));
 }
 
 #[test]
