@@ -63,7 +63,7 @@ class Remote:
         return self.api.ask("GET", self.path(f"/pulls/{number or self.number()}"))
 
     def pulls(self):
-        return self.api.ask("GET", self.path("/pulls?state=all&limit=50&per_page=50"))
+        return self.api.ask("GET", self.path(f"/pulls?state=all&{self.page}=50"))
 
     def whole(self, text):
         self.api.ask("POST", self.path(f"/issues/{self.number()}/comments"), {"body": text})
@@ -90,6 +90,8 @@ class Remote:
 
 
 class Gitea(Remote):
+    page = "limit"
+
     def comment(self, text, file=None, line=None):
         if file is None:
             return self.whole(text)
@@ -132,6 +134,8 @@ class Gitea(Remote):
 
 
 class Github(Remote):
+    page = "per_page"
+
     def comment(self, text, file=None, line=None):
         if file is None:
             return self.whole(text)

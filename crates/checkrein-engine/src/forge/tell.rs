@@ -32,7 +32,9 @@ pub(super) async fn tell(
             let own = format!("{}/{}", view.run.id, above.id);
             let by_key =
                 || ours.clone().find(|one| key_of(&one.body) == Some(&own)).map(|one| one.id.clone());
-            above.origin.clone().or_else(by_key)
+            // What was said in a pull request that was closed is answered in words alone.
+            let here = |id: &String| remarks.iter().any(|one| one.id == *id);
+            above.origin.clone().or_else(by_key).filter(here)
         });
         let at = comment.file.as_deref().zip(comment.line).map(|(file, line)| (file, line, head));
         let new = NewRemark { body: &body, at, reply_to: above.as_deref() };
