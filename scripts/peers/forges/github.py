@@ -319,7 +319,7 @@ class Github:
             self.turn(repository, pull, login, body.get("state"))
             return 200, self.shown(repository, pull)
         if what == "issues":
-            issue = self.description.example("get", "/repos/{owner}/{repo}/issues/{issue_number}", 200)
+            issue = self.description.example("post", "/repos/{owner}/{repo}/issues", 201)
             user = self.shown(repository, pull)["user"]
             closed_by = pull["closed_by"] and self.person(user, pull["closed_by"])
             return 200, {**issue, "user": user, "number": pull["number"], "state": pull["state"], "closed_by": closed_by}
