@@ -22,7 +22,7 @@ pub fn route() -> Route {
     Route::get("/v1/frames/{id}/context", context)
         .about("showFrameContext", "What an agent is shown of a frame and its relatives, within a budget")
         .to(Act::Read)
-        .refuses(&[Kind::NotFound, Kind::FrameRefused])
+        .refuses(&[Kind::NotFound, Kind::FrameRefused, Kind::Invalid])
 }
 
 async fn context(call: Call, Query(wanted): Query<Wanted>) -> Result<Reply<FrameAnswer>, Problem> {

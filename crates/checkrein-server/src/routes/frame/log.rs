@@ -20,7 +20,7 @@ pub fn route() -> Route {
     Route::get("/v1/frames/{id}/log", log)
         .about("showFrameLog", "The log of a frame, or the end of it if it is long")
         .to(Act::Read)
-        .refuses(&[Kind::NotFound, Kind::FrameRefused])
+        .refuses(&[Kind::NotFound, Kind::FrameRefused, Kind::Invalid])
 }
 
 async fn log(call: Call, Query(wanted): Query<Wanted>) -> Result<Written, Problem> {

@@ -27,7 +27,7 @@ pub fn route() -> Route {
             "The tree of a session as a flame graph, as SVG: width by tokens or time, colour by status",
         )
         .to(Act::Read)
-        .refuses(&[Kind::NotFound])
+        .refuses(&[Kind::NotFound, Kind::Invalid])
 }
 
 struct Picture(Written);

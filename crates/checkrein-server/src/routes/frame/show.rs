@@ -14,7 +14,7 @@ pub fn route() -> Route {
             "A session of frames: its tree, its settings and what is suggested; `-` is the session that was changed last",
         )
         .to(Act::Read)
-        .refuses(&[Kind::NotFound])
+        .refuses(&[Kind::NotFound, Kind::Invalid])
 }
 
 async fn show(call: Call, _: Nothing) -> Result<Reply<FrameAnswer>, Problem> {

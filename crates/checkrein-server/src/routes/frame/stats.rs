@@ -14,7 +14,7 @@ pub fn route() -> Route {
             "What became of the suggestions of a session, and how often each heuristic was right",
         )
         .to(Act::Read)
-        .refuses(&[Kind::NotFound])
+        .refuses(&[Kind::NotFound, Kind::Invalid])
 }
 
 async fn stats(call: Call, _: Nothing) -> Result<Reply<FrameAnswer>, Problem> {
