@@ -5,9 +5,11 @@ use std::io::IsTerminal;
 
 use checkrein_core::checkpoint::Verdict;
 use checkrein_core::run::{HoldKind, Run, RunEvent, RunStatus};
-use checkrein_engine::{Driver, EngineError, Rest, RunView, VerdictRequest};
+use checkrein_engine::{Driver, EngineError, Judged, Rest, RunView, VerdictRequest};
+use checkrein_server::error::Kind;
+use checkrein_server::wire::checkpoint::WholeCheckpoint;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::commands::report::Shape;
@@ -17,7 +19,7 @@ use crate::progress::Progress;
 use crate::prompt::{Chosen, choose};
 use crate::remedies;
 use crate::remote::Remote;
-use crate::review;
+use crate::review::{self, Side};
 use crate::session::{Session, inside_attempt};
 
 /// How a run is driven here.
@@ -32,6 +34,10 @@ pub struct Driving {
     #[command(flatten)]
     shape: Shape,
 }
+
+/// What a check-in, a gate and a prompt may be answered.
+const CHECK_IN: [&str; 3] = ["Continue", "Review issues", "Stop workflow"];
+const STOPPED: &str = "stopped at the terminal";
 
 /// Whether a run is taken up where it was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,23 +61,76 @@ impl Driving {
 
     /// Watches a run that a server drives.
     pub fn follow(&self, remote: &Remote, id: &str, known: u64) -> Result<Output, CliError> {
+        remote.wait(self.followed(remote, id, known))
+    }
+
+    async fn followed(&self, remote: &Remote, id: &str, known: u64) -> Result<Output, CliError> {
+        let mut stop = interrupts()?;
         let mut progress = Progress::new(self.json);
-        let mut known = known;
+        let (mut known, mut answered) = (known, None);
         loop {
-            let view = remote.wait(remote.follow(id, known, &mut progress))?;
+            let view = tokio::select! {
+                view = remote.follow(id, known, answered.as_deref(), &mut progress) => view?,
+                Ok(_) = stop.wait_for(|stop| *stop) => return Err(left_alone(&mut progress, id)),
+            };
             progress.rest();
             let now = checkrein_engine::now();
             let Some(checkpoint) = view.checkpoint.clone() else { return self.ended(&view, now) };
-            let check_in = view.run.state.hold.as_ref().is_some_and(|hold| hold.kind == HoldKind::CheckIn);
-            if !(self.yes && check_in && !inside_attempt()) {
+            if !self.answer_there(remote, &view, &checkpoint, &stop).await? {
                 return self.held(&view, &checkpoint, now);
             }
-            let digest = remote.checkpoint(&checkpoint)?.checkpoint.digest;
-            let verdict = json!({"verdict": "approve", "reason": "--yes", "digest": digest});
-            let _: Value = remote.post(&["checkpoints", &checkpoint, "verdict"], &verdict)?;
-            known = view.run.state.version;
+            (known, answered) = (view.run.state.version, Some(checkpoint));
             progress.go_on();
         }
+    }
+
+    /// Whether there is a verdict now.
+    async fn answer_there(
+        &self,
+        remote: &Remote,
+        view: &RunView,
+        checkpoint: &str,
+        stop: &watch::Receiver<bool>,
+    ) -> Result<bool, CliError> {
+        let Some(hold) = view.run.state.hold.as_ref().filter(|_| !inside_attempt()) else { return Ok(false) };
+        let question = one_line(&hold.question());
+        let answers = self.yes && hold.kind == HoldKind::CheckIn;
+        if !answers && !self.is_interactive() {
+            return Ok(false);
+        }
+        if !answers && hold.kind == HoldKind::Review {
+            return review::ask(Side::There(remote), checkpoint, &question, stop).await;
+        }
+        let asked: WholeCheckpoint = remote.get_async(&["checkpoints", checkpoint], &[]).await?;
+        let verdict = if answers {
+            Some((Verdict::Approve, Some("--yes")))
+        } else {
+            say(&summary(&asked.deliverable));
+            loop {
+                match choose(&question, &CHECK_IN, stop).await {
+                    Chosen::Option(1) => break Some((Verdict::Approve, None)),
+                    Chosen::Option(2) => say(&details(&asked.deliverable)),
+                    Chosen::Option(_) => break Some((Verdict::Reject, Some(STOPPED))),
+                    Chosen::Nobody => break None,
+                }
+            }
+        };
+        let Some((verdict, reason)) = verdict else { return Ok(false) };
+        // The verdict is about what was shown.
+        let request = VerdictRequest {
+            judged: Some(Judged::Digest(asked.checkpoint.digest)),
+            ..VerdictRequest::new(verdict, reason.map(str::to_owned))
+        };
+        match Side::There(remote).decide(checkpoint, &request).await {
+            // Somebody else was faster; their verdict counts.
+            Err(error) if error.kind() == Some(Kind::AlreadyDecided) => Ok(true),
+            answered => answered.map(|_| true),
+        }
+    }
+
+    /// Whether somebody can be asked.
+    fn is_interactive(&self) -> bool {
+        !self.json && !inside_attempt() && at_terminal()
     }
 
     async fn driven(&self, session: &Session, id: &str, how: TakeUp) -> Result<Output, CliError> {
@@ -84,7 +143,7 @@ impl Driving {
             TakeUp::Resume => driver.resume(&mut progress).await?,
             TakeUp::New => driver.retell(&mut progress),
         }
-        let interactive = !self.json && !inside_attempt() && at_terminal();
+        let interactive = self.is_interactive();
         loop {
             match driver.go(&stop, &mut progress).await? {
                 Rest::Ended => {
@@ -147,7 +206,13 @@ impl Driving {
         if hold.kind == HoldKind::Review {
             let who = session.judge_async().await?;
             let question = one_line(&hold.question());
-            return review::ask(&session.engine, &who, checkpoint, &question, stop).await;
+            return review::ask(
+                Side::Here { engine: &session.engine, by: &who },
+                checkpoint,
+                &question,
+                stop,
+            )
+            .await;
         }
         let who = session.principal_async().await?;
         let view = session.engine.checkpoint(&who, checkpoint).await?;
@@ -159,7 +224,7 @@ impl Driving {
         say(&summary(&asked));
         loop {
             let question = one_line(&hold.question());
-            match choose(&question, &["Continue", "Review issues", "Stop workflow"], stop).await {
+            match choose(&question, &CHECK_IN, stop).await {
                 Chosen::Option(1) => return give(Verdict::Approve, None).await,
                 Chosen::Option(2) => {
                     say(&details(&asked));
@@ -169,7 +234,7 @@ impl Driving {
                     }
                 }
                 Chosen::Option(_) => {
-                    return give(Verdict::Reject, Some("stopped at the terminal".to_owned())).await;
+                    return give(Verdict::Reject, Some(STOPPED.to_owned())).await;
                 }
                 Chosen::Nobody => return Ok(false),
             }
@@ -230,6 +295,13 @@ impl Driving {
     fn report(&self, view: &RunView, now: Timestamp) -> Result<Output, CliError> {
         if self.json { Ok(Output::text("")) } else { self.shape.output(&view.report(now)) }
     }
+}
+
+/// Whoever stops watching does not stop what a server does.
+fn left_alone(progress: &mut Progress, id: &str) -> CliError {
+    progress.rest();
+    CliError::failed(format!("nobody watches run `{id}` any more; the server goes on with it"))
+        .hint(format!("`checkrein resume {id}` watches it again, `checkrein cancel {id}` ends it"))
 }
 
 /// Where the result of a job is.

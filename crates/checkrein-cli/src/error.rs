@@ -11,6 +11,7 @@ use checkrein_core::frame::{ContextError, FrameError, TreeError};
 use checkrein_core::run::{CommandKind, Refusal as RunRefusal};
 use checkrein_engine::{DefinitionError, EngineError};
 use checkrein_forge::ForgeError;
+use checkrein_server::error::Kind;
 use checkrein_store::{StoreError, TransferError};
 
 use crate::output::harmless;
@@ -46,8 +47,8 @@ pub struct CliError {
     body: Body,
     /// It may be otherwise in a moment.
     unreachable: bool,
-    /// It is being done.
-    under_way: bool,
+    /// What an engine or a server refused is the same kind of refusal.
+    kind: Option<Kind>,
 }
 
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl CliError {
 
     pub fn with(exit: Exit, message: impl Into<String>) -> CliError {
         let body = Body::Message { message: message.into(), hint: None };
-        CliError { exit, body, unreachable: false, under_way: false }
+        CliError { exit, body, unreachable: false, kind: None }
     }
 
     /// A server that does not answer.
@@ -76,13 +77,13 @@ impl CliError {
         self.unreachable
     }
 
-    /// A request that is being done already.
-    pub fn under_way(self) -> CliError {
-        CliError { under_way: true, ..self }
+    /// Of a refusal that programs are told as well.
+    pub fn of_kind(self, kind: Option<Kind>) -> CliError {
+        CliError { kind, ..self }
     }
 
-    pub const fn is_under_way(&self) -> bool {
-        self.under_way
+    pub const fn kind(&self) -> Option<Kind> {
+        self.kind
     }
 
     pub fn failed(message: impl Into<String>) -> CliError {
@@ -113,6 +114,15 @@ impl CliError {
                 problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
             }
         }
+    }
+
+    /// The same with its hint, harmless to a terminal.
+    pub fn advice(&self) -> String {
+        let hint = match &self.body {
+            Body::Message { hint: Some(hint), .. } => format!("\n{hint}"),
+            _ => String::new(),
+        };
+        harmless(&format!("{}{hint}", self.words()))
     }
 
     /// Says it on stderr.
@@ -310,11 +320,12 @@ impl From<EngineError> for CliError {
             }
             _ => None,
         };
+        let kind = Some(Kind::from(&error));
         let body = match error {
             EngineError::Settings(problems) => Body::Problems(problems),
             other => Body::Message { message: other.to_string(), hint: hint.map(str::to_owned) },
         };
-        CliError { exit, body, unreachable: false, under_way: false }
+        CliError { exit, body, unreachable: false, kind }
     }
 }
 
@@ -336,7 +347,7 @@ impl From<StoreError> for CliError {
 
 impl From<Problems> for CliError {
     fn from(problems: Problems) -> CliError {
-        CliError { exit: Exit::Usage, body: Body::Problems(problems), unreachable: false, under_way: false }
+        CliError { exit: Exit::Usage, body: Body::Problems(problems), unreachable: false, kind: None }
     }
 }
 

@@ -77,10 +77,19 @@ pub static KINDS: &[(Kind, u16, &str, &str)] = &[
     (Kind::Unavailable,          503, "unavailable",            "the store cannot be used now"),
 ];
 
+/// What the name of every kind begins with.
+const URI: &str = "urn:checkrein:problem:";
+
 impl Kind {
     fn row(self) -> (u16, &'static str, &'static str) {
         let row = KINDS.iter().find(|(kind, ..)| *kind == self);
         row.map_or((500, "internal", "the server failed"), |(_, status, slug, title)| (*status, slug, title))
+    }
+
+    /// The kind that a problem's `type` names, where this version knows it.
+    pub fn of_uri(uri: &str) -> Option<Kind> {
+        let slug = uri.strip_prefix(URI)?;
+        KINDS.iter().find(|(.., known, _)| *known == slug).map(|(kind, ..)| *kind)
     }
 
     pub fn status(self) -> StatusCode {
@@ -88,7 +97,7 @@ impl Kind {
     }
 
     pub fn uri(self) -> String {
-        format!("urn:checkrein:problem:{}", self.row().1)
+        format!("{URI}{}", self.row().1)
     }
 
     pub fn title(self) -> &'static str {
@@ -200,9 +209,9 @@ impl IntoResponse for Problem {
     }
 }
 
-impl From<EngineError> for Problem {
-    fn from(error: EngineError) -> Problem {
-        let kind = match &error {
+impl From<&EngineError> for Kind {
+    fn from(error: &EngineError) -> Kind {
+        match error {
             EngineError::NoCheckpoint(_)
             | EngineError::NoRun(_)
             | EngineError::NoExpert(_)
@@ -300,7 +309,13 @@ impl From<EngineError> for Problem {
             | EngineError::Definition(_)
             | EngineError::Embedding(_)
             | EngineError::Process(_) => Kind::Internal,
-        };
+        }
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Problem {
+        let kind = Kind::from(&error);
         match error {
             EngineError::Settings(problems) => Problem::of_text(kind, &problems),
             // What the command line calls a message.
@@ -382,6 +397,7 @@ mod tests {
         assert_eq!(slugs.len(), KINDS.len());
         for (kind, status, ..) in KINDS {
             assert_eq!(kind.status().as_u16(), *status, "{kind:?}");
+            assert_eq!(Kind::of_uri(&kind.uri()), Some(*kind));
         }
     }
 }

@@ -1,15 +1,13 @@
+use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::run::job::{FileMark, NewComment};
-use checkrein_server::wire::review as wire;
-use serde_json::{Value, json};
 
-use super::verdict::{comment, next};
+use super::verdict::{comment, next_of_job};
 use crate::driving::{at_terminal, interrupts};
 use crate::error::{CliError, note};
 use crate::output::{Output, one_line};
-use crate::remote::Remote;
 use crate::review::plain::{self, Extent};
-use crate::review::{self, Left, Review, Which};
-use crate::session::{DeskPlace, Session, inside_attempt, outside_attempt};
+use crate::review::{self, Review, Side, Which, unchanged};
+use crate::session::{DeskPlace, inside_attempt, outside_attempt};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -85,21 +83,21 @@ fn mark(text: &str) -> Result<Mark, String> {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
+    let screen = !args.plain && !args.json && !args.stat && !inside_attempt() && at_terminal();
+    let screen = screen && !args.says_something() && review::is_possible();
     if let Some(remote) = args.store.remote()? {
-        return args.there(&remote);
+        if args.says_something() {
+            outside_attempt("a review cannot be commented on")?;
+        }
+        return remote.wait(args.look(Side::There(&remote), screen));
     }
     let place = args.store.here();
-    if args.says_something() {
-        let session = place.open()?;
-        return args.say(&session);
-    }
-    let printed = args.plain || args.json || args.stat;
-    if !printed && !inside_attempt() && at_terminal() && review::is_possible() {
-        let session = place.open()?;
-        return args.open(&session);
-    }
-    let session = place.open_to_read()?;
-    args.show(&session)
+    let (session, judges) = match screen || args.says_something() {
+        true => (place.open()?, true),
+        false => (place.open_to_read()?, false),
+    };
+    let who = if judges { session.judge()? } else { session.principal()? };
+    session.wait(args.look(Side::Here { engine: &session.engine, by: &who }, screen))
 }
 
 impl Args {
@@ -121,38 +119,21 @@ impl Args {
         if self.since_last_round { Which::SinceLastRound } else { Which::Whole }
     }
 
-    /// The same by a server. The screen needs a store.
-    fn there(&self, remote: &Remote) -> Result<Output, CliError> {
+    async fn look(&self, side: Side<'_>, screen: bool) -> Result<Output, CliError> {
+        if screen {
+            return self.open(side).await;
+        }
         if self.says_something() {
-            outside_attempt("a review cannot be commented on")?;
+            let said = self.say(side).await?;
+            if !self.json {
+                return Ok(Output::text(said));
+            }
         }
-        for new in self.comments.iter().chain(&self.replies) {
-            let body = wire::CommentBody::from(new.clone());
-            let said: wire::Comment = remote.post(&["checkpoints", &self.id, "comments"], &body)?;
-            note(format_args!("comment {}", said.id));
-        }
-        for Mark { file, mark } in &self.marks {
-            let body = json!({"file": file, "mark": wire::MarkWord::from(*mark)});
-            let _: Value = remote.post(&["checkpoints", &self.id, "files"], &body)?;
-        }
-        for (comment, resolved) in self.threads() {
-            let body = json!({"comment": comment, "resolved": resolved});
-            let _: Value = remote.post(&["checkpoints", &self.id, "threads"], &body)?;
-        }
-        let told: wire::Review = remote.get(&["checkpoints", &self.id, "review"], &[])?;
+        let told = side.told(&self.id).await?;
         if self.json {
             return Output::json(&told);
         }
-        self.shown(&Review::heard(&told))
-    }
-
-    fn show(&self, session: &Session) -> Result<Output, CliError> {
-        let who = session.principal()?;
-        let (reviewed, material) = session.wait(review::load(&session.engine, &who, &self.id))?;
-        if self.json {
-            return Output::json(&wire::Review::of(&reviewed, &material).here(&material));
-        }
-        self.shown(&Review::of(&reviewed, &material))
+        self.shown(&Review::of(told))
     }
 
     fn shown(&self, review: &Review) -> Result<Output, CliError> {
@@ -168,67 +149,53 @@ impl Args {
         if let Some(file) = &self.file
             && !review.files_of(extent.which).iter().any(|known| known.path == *file)
         {
-            return Err(CliError::conflict(format!("`{}` did not change here", one_line(file)))
-                .hint(format!("`checkrein review {} --stat` lists what did", self.id)));
+            return Err(unchanged(file, &self.id));
         }
         Ok(Output::paged(plain::render(review, &extent)))
     }
 
-    fn open(&self, session: &Session) -> Result<Output, CliError> {
-        let who = session.judge()?;
-        let left = session.wait(async {
-            let stop = interrupts()?;
-            let start = (self.which(), self.file.as_deref());
-            review::open(&session.engine, &who, &self.id, start, &stop).await
-        })?;
-        told(session, &left)
-    }
-
-    /// Comments, replies and marks of a script.
-    fn say(&self, session: &Session) -> Result<Output, CliError> {
-        let who = session.judge()?;
-        let reviewed = session.wait(session.engine.review(&who, &self.id))?;
-        let material = session.wait(session.engine.review_material(&who, &reviewed))?;
-        let review = Review::of(&reviewed, &material);
-        if !review.open {
-            return Err(CliError::conflict(format!("review `{}` is {}", review.id, review.status))
-                .hint("`checkrein inbox` shows what waits"));
-        }
-        let id = reviewed.checkpoint.checkpoint.id.as_str();
-        let changed = |file: &str| review.files.iter().any(|known| known.path == file);
-        // All or nothing: a name that is wrong is found before anything is said.
-        if let Some(unknown) = self.marks.iter().find(|mark| !changed(&mark.file)) {
-            return Err(CliError::conflict(format!("`{}` did not change here", one_line(&unknown.file)))
-                .hint(format!("`checkrein review {id} --stat` lists what did")));
-        }
-        session.wait(session.engine.check_comments(&reviewed.view, &self.comments))?;
-        let mut out = String::new();
-        for new in self.comments.iter().chain(&self.replies) {
-            let comment = session.wait(session.engine.comment(&who, id, new.clone(), None))?;
-            out.push_str(&format!("{}\n", comment.id));
-        }
-        for Mark { file, mark } in &self.marks {
-            session.wait(session.engine.mark_file(&who, id, file, *mark, None))?;
-            out.push_str(&format!("{} {}\n", mark.map_or("none", FileMark::name), one_line(file)));
-        }
-        for (comment, resolved) in self.threads() {
-            session.wait(session.engine.resolve_thread(&who, id, comment, resolved))?;
-            out.push_str(&format!("{} {}\n", if resolved { "settled" } else { "open" }, one_line(comment)));
-        }
-        note(format_args!("`checkrein request-changes {id} -m WHAT` hands the comments to the agent"));
-        if self.json {
-            return self.show(session);
+    async fn open(&self, side: Side<'_>) -> Result<Output, CliError> {
+        let stop = interrupts()?;
+        let left = review::open(side, &self.id, (self.which(), self.file.as_deref()), &stop).await?;
+        let mut out: String = left.done.iter().map(|done| format!("{done}\n")).collect();
+        if let Some(decided) = &left.verdict {
+            out.push_str(&format!("{} {}\n", decided.status, one_line(&decided.id)));
+            // A server goes on by itself.
+            if matches!(side, Side::Here { .. }) {
+                next_of_job(&decided.run, decided.status);
+            }
         }
         Ok(Output::text(out))
     }
-}
 
-/// What a person did on the screen, and what comes next.
-fn told(session: &Session, left: &Left) -> Result<Output, CliError> {
-    let mut out: String = left.done.iter().map(|done| format!("{done}\n")).collect();
-    if let Some(checkpoint) = &left.verdict {
-        out.push_str(&format!("{} {}\n", checkpoint.status, checkpoint.id));
-        next(session, &session.principal()?, checkpoint);
+    /// Comments, replies and marks of a script. Gives what was done, one line each.
+    async fn say(&self, side: Side<'_>) -> Result<String, CliError> {
+        let told = side.told(&self.id).await?;
+        let id = told.id.as_str();
+        if !told.open || told.status != CheckpointStatus::Pending {
+            return Err(CliError::conflict(format!("review `{}` is {}", one_line(id), told.status))
+                .hint("`checkrein inbox` shows what waits"));
+        }
+        // All or nothing: a name that is wrong is found before anything is said.
+        let changed = |file: &str| told.diff.files.iter().any(|known| known.path == file);
+        if let Some(unknown) = self.marks.iter().find(|mark| !changed(&mark.file)) {
+            return Err(unchanged(&unknown.file, id));
+        }
+        side.check(&told, &self.comments).await?;
+        let mut out = String::new();
+        for new in self.comments.iter().chain(&self.replies) {
+            let comment = side.comment(id, new.clone()).await?;
+            out.push_str(&format!("{}\n", one_line(&comment)));
+        }
+        for Mark { file, mark } in &self.marks {
+            side.mark(id, file, *mark).await?;
+            out.push_str(&format!("{} {}\n", mark.map_or("none", FileMark::name), one_line(file)));
+        }
+        for (comment, resolved) in self.threads() {
+            side.settle(id, comment, resolved).await?;
+            out.push_str(&format!("{} {}\n", if resolved { "settled" } else { "open" }, one_line(comment)));
+        }
+        note(format_args!("`checkrein request-changes {id} -m WHAT` hands the comments to the agent"));
+        Ok(out)
     }
-    Ok(Output::text(out))
 }

@@ -97,15 +97,21 @@ pub fn give(target: &Target, request: VerdictRequest) -> Result<Output, CliError
 }
 
 /// Says what to do after a verdict.
-pub fn next(session: &Session, who: &Principal, decided: &checkpoint::Checkpoint) {
+fn next(session: &Session, who: &Principal, decided: &checkpoint::Checkpoint) {
     let Some(run) = decided.run.as_deref() else { return };
-    let then = match decided.status {
+    let going_on = matches!(decided.status, CheckpointStatus::Approved | CheckpointStatus::ChangesRequested);
+    if going_on || session.wait(session.engine.run(who, run)).is_ok_and(|view| view.run.job().is_some()) {
+        return next_of_job(run, decided.status);
+    }
+    note(format_args!("`checkrein resume {run}` pauses the run; once more, and it asks again"));
+}
+
+/// The same where it was the review of a job.
+pub fn next_of_job(run: &str, status: CheckpointStatus) {
+    let then = match status {
         CheckpointStatus::Approved => "goes on",
         CheckpointStatus::ChangesRequested => "begins the next round",
-        _ if session.wait(session.engine.run(who, run)).is_ok_and(|view| view.run.job().is_some()) => {
-            return note(format_args!("job {run} is cancelled; its branches are kept"));
-        }
-        _ => "pauses the run; once more, and it asks again",
+        _ => return note(format_args!("job {run} is cancelled; its branches are kept")),
     };
     note(format_args!("`checkrein resume {run}` {then}"));
 }

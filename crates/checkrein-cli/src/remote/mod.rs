@@ -7,7 +7,7 @@ mod run;
 use std::time::{Duration, Instant};
 
 use checkrein_core::config::env;
-use checkrein_server::error::{KINDS, ProblemJson};
+use checkrein_server::error::{Kind, ProblemJson};
 use checkrein_server::wire::page::Page;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response, Url};
@@ -96,7 +96,7 @@ impl Remote {
                 // The connection broke; what was done is not done again.
                 Err(error) if error.is_unreachable() && !broke => broke = true,
                 // The server is still at what it was asked before that.
-                Err(error) if error.is_under_way() && begun.elapsed() < UNDER_WAY_MAX => {
+                Err(error) if error.kind() == Some(Kind::KeyInUse) && begun.elapsed() < UNDER_WAY_MAX => {
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
                 answered => return answered,
@@ -197,15 +197,11 @@ impl Remote {
     }
 }
 
-/// The first request with the key is not answered yet.
-const KEY_IN_USE: &str = "idempotency-key-in-use";
-
 /// What a server refuses is to scripts what an engine refuses.
 fn refused(problem: ProblemJson) -> CliError {
-    let slug = problem.kind.rsplit(':').next().unwrap_or_default();
-    let known = KINDS.iter().any(|(.., known, _)| *known == slug);
+    let kind = Kind::of_uri(&problem.kind);
     let exit = match problem.status {
-        404 | 409 | 412 if known => Exit::Conflict,
+        404 | 409 | 412 if kind.is_some() => Exit::Conflict,
         400 | 413 | 415 | 422 => Exit::Usage,
         _ => Exit::Failed,
     };
@@ -213,8 +209,7 @@ fn refused(problem: ProblemJson) -> CliError {
         401 => Some(format!("set {} to a token of that server", env::TOKEN)),
         _ => None,
     });
-    let error = CliError::with(exit, problem.detail);
-    let error = if slug == KEY_IN_USE { error.under_way() } else { error };
+    let error = CliError::with(exit, problem.detail).of_kind(kind);
     match hint {
         Some(hint) => error.hint(hint),
         None => error,

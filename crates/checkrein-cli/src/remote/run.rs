@@ -38,8 +38,15 @@ impl Remote {
         self.get_async(&["runs", id, "definition"], &[]).await.map(Arc::new)
     }
 
-    /// Watches a run until it rests or waits for a person. What happened up to `known` is not shown again.
-    pub async fn follow(&self, id: &str, known: u64, watch: &mut impl Watch) -> Result<RunView, CliError> {
+    /// Watches a run until it rests or waits for a person. What happened up to `known` is not shown again, and
+    /// what was said at a checkpoint that is answered by now is no new question.
+    pub async fn follow(
+        &self,
+        id: &str,
+        known: u64,
+        answered: Option<&str>,
+        watch: &mut impl Watch,
+    ) -> Result<RunView, CliError> {
         let definition = self.definition(id).await?;
         let mut events = self.events(id);
         let mut history: Vec<(u64, Timestamp, RunEvent)> = Vec::new();
@@ -56,7 +63,8 @@ impl Remote {
             }
             history.push((seq, at, event));
             let rests = !matches!(now.state.status, RunStatus::Created | RunStatus::Running);
-            if rests && seq > known {
+            let again = answered.is_some() && waits_at(now).as_deref() == answered;
+            if rests && seq > known && !again {
                 return view(now.clone(), history);
             }
         }
@@ -96,9 +104,14 @@ fn view(run: Run, history: Vec<(u64, Timestamp, RunEvent)>) -> Result<RunView, C
         definition: *definition,
         state: run.state.clone(),
     };
-    let held = run.state.hold.as_ref().filter(|_| run.state.status == RunStatus::Held);
-    let checkpoint = held.map(|hold| run.id.checkpoint(hold));
+    let checkpoint = waits_at(&run);
     Ok(RunView { row, run, history, checkpoint })
+}
+
+/// The checkpoint that a run waits at.
+fn waits_at(run: &Run) -> Option<String> {
+    let held = run.state.hold.as_ref().filter(|_| run.state.status == RunStatus::Held);
+    held.map(|hold| run.id.checkpoint(hold))
 }
 
 fn unreadable() -> CliError {

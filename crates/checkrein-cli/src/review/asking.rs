@@ -1,12 +1,12 @@
 //! Asks the person at the terminal about a review, while its job is driven.
 
-use checkrein_core::checkpoint::{Refusal, Verdict};
-use checkrein_core::principal::Principal;
-use checkrein_engine::{Engine, EngineError, Judged, VerdictRequest};
+use checkrein_core::checkpoint::Verdict;
+use checkrein_engine::{Judged, VerdictRequest};
+use checkrein_server::error::Kind;
 use tokio::sync::watch;
 
 use super::plain::{self, Extent};
-use super::{Review, Which, is_possible, load, open};
+use super::{Side, Which, is_possible, open};
 use crate::error::{CliError, say};
 use crate::output::one_line;
 use crate::prompt::{Chosen, choose, line};
@@ -15,13 +15,12 @@ const OPTIONS: [&str; 5] = ["Review", "Approve", "Request changes", "Reject", "L
 
 /// Whether there is a verdict now.
 pub async fn ask(
-    engine: &Engine,
-    by: &Principal,
+    side: Side<'_>,
     id: &str,
     question: &str,
     stop: &watch::Receiver<bool>,
 ) -> Result<bool, CliError> {
-    let mut review = look(engine, by, id).await?;
+    let mut review = side.look(id).await?;
     say(&plain::brief(&review));
     loop {
         let request = match choose(question, &OPTIONS, stop).await {
@@ -30,12 +29,12 @@ pub async fn ask(
                 continue;
             }
             Chosen::Option(1) => {
-                let left = open(engine, by, id, (Which::Whole, None), stop).await?;
+                let left = open(side, id, (Which::Whole, None), stop).await?;
                 left.done.iter().for_each(|done| say(&format!("{done}\n")));
                 if left.verdict.is_some() {
                     return Ok(true);
                 }
-                review = look(engine, by, id).await?;
+                review = side.look(id).await?;
                 continue;
             }
             Chosen::Option(2) => VerdictRequest::new(Verdict::Approve, None),
@@ -62,31 +61,23 @@ pub async fn ask(
                 Chosen::Nobody => return Ok(false),
             }
         }
-        match engine.give_verdict(by, id, &request).await {
+        match side.decide(id, &request).await {
             Ok(_) => return Ok(true),
-            Err(EngineError::Refused(Refusal::Decided { status, by, .. })) => {
-                let who = by.as_deref().map(one_line).unwrap_or_else(|| "somebody else".to_owned());
-                say(&format!("{who} was faster: it is {status}.\n"));
-                return Ok(true);
-            }
-            Err(EngineError::Refused(Refusal::Stale { .. } | Refusal::Moved { .. })) => {
-                say("Somebody pushed meanwhile. Nothing was decided; this is what is there now:\n");
-                review = look(engine, by, id).await?;
-                say(&plain::brief(&review));
-            }
-            Err(EngineError::MarkedFiles { .. }) => review = look(engine, by, id).await?,
-            Err(EngineError::OpenConflict { files, .. }) => {
-                say(&format!(
-                    "It cannot be merged: there is a conflict in {}. Push a commit that settles it, or request changes.\n",
-                    one_line(&files.join(", "))
-                ));
-            }
-            Err(error) => return Err(error.into()),
+            Err(error) => match error.kind() {
+                Some(Kind::AlreadyDecided) => {
+                    say(&format!("Somebody was faster: {}.\n", one_line(&error.words())));
+                    return Ok(true);
+                }
+                Some(Kind::StaleDigest) => {
+                    say("Somebody pushed meanwhile. Nothing was decided; this is what is there now:\n");
+                    review = side.look(id).await?;
+                    say(&plain::brief(&review));
+                }
+                Some(Kind::MarkedFiles) => review = side.look(id).await?,
+                // A conflict, which somebody has to settle.
+                Some(Kind::RunRefused) => say(&format!("{}\n", error.advice())),
+                _ => return Err(error),
+            },
         }
     }
-}
-
-async fn look(engine: &Engine, by: &Principal, id: &str) -> Result<Review, CliError> {
-    let (reviewed, material) = load(engine, by, id).await?;
-    Ok(Review::of(&reviewed, &material))
 }

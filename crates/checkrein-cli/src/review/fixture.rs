@@ -5,6 +5,7 @@ use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::deliverable::Digest;
 use checkrein_core::run::job::{FileMark, Todo};
 use checkrein_forge::{Hunk, Line, LineKind};
+use checkrein_server::wire::diff;
 
 use super::model::{CommitShown, FileShown, Review};
 use super::thread::{CommentShown, Thread};
@@ -27,6 +28,7 @@ pub fn review() -> Review {
         kind: PhaseKind::Tactical,
         round: 2,
         because: vec!["ann requested changes: round 2 waits for review".to_owned()],
+        forge: vec!["https://forge.example.org/ann/letters/pulls/7".to_owned()],
         repository: "/data/jobs/20260301-120000-7kq2m/repository.git".to_owned(),
         branch: "phase-2-tactical".to_owned(),
         base: "1111111111111111111111111111111111111111".to_owned(),
@@ -104,7 +106,7 @@ fn file(path: &str, word: &'static str, mark: Option<FileMark>, lines: &str) -> 
         cut: false,
         protected: path.starts_with("src"),
         mark,
-        hunks,
+        hunks: hunks.iter().map(diff::Hunk::of).collect(),
     }
 }
 

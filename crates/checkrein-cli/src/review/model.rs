@@ -1,18 +1,20 @@
-//! A review as a person sees it.
+//! A review as a person sees it, made of what programs are told, so that a store and a server are the same to it.
 //!
 //! An agent wrote most of it, so every text goes through [`clean`] on its way in: nothing that is shown later
-//! can command a terminal. Names that are sent back to the engine are kept beside what is shown of them.
+//! can command a terminal. Names that are sent back are kept beside what is shown of them.
 
 use checkrein_core::boundary::PhaseKind;
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::deliverable::Digest;
-use checkrein_core::run::job::{Conflict, FileMark, Todo};
-use checkrein_engine::{ReviewMaterial, Reviewed};
-use checkrein_forge::{Change, Commit, Diff, EntryKind, FileDiff, Hunk};
-use checkrein_server::wire::review::FoundItem;
+use checkrein_core::run::job::{Conflict, FileMark, Settled, Todo};
+use checkrein_forge::EntryKind;
+use checkrein_server::wire::diff::{ChangeWord, Diff, FileDiff, Hunk};
+use checkrein_server::wire::forge::ForgeLink;
+use checkrein_server::wire::review::{self as wire, FoundItem};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::thread::{Thread, threads};
+use super::thread::{Thread, thread};
 use crate::output::{harmless, one_line};
 
 pub struct Review {
@@ -31,6 +33,8 @@ pub struct Review {
     pub round: u32,
     pub because: Vec<String>,
     pub repository: String,
+    /// Where else it is reviewed, one line each.
+    pub forge: Vec<String>,
     pub branch: String,
     pub base: String,
     pub head: String,
@@ -96,62 +100,58 @@ pub fn clean(text: &str) -> String {
 }
 
 impl Review {
-    pub fn of(reviewed: &Reviewed, material: &ReviewMaterial) -> Review {
-        let asked = reviewed.asked();
-        let text = |name: &str| asked.get(name).and_then(Value::as_str).map(clean);
-        let checkpoint = &reviewed.checkpoint.checkpoint;
-        let todos = |name: &str| -> Vec<Todo> {
-            let list: Vec<Todo> =
-                serde_json::from_value(asked.get(name).cloned().unwrap_or_default()).unwrap_or_default();
+    pub fn of(told: wire::Review) -> Review {
+        let text = |value: &Value| value.as_str().map(clean);
+        let todos = |value: &Value| -> Vec<Todo> {
+            let list: Vec<Todo> = read(value);
             list.into_iter().map(|todo| Todo { content: one_line(&todo.content), ..todo }).collect()
         };
-        let protected = texts(&asked, "protected");
-        let own = reviewed.view.run.job().map_or("", |(definition, _)| definition.repository.artefacts());
-        let shown = |diff: &Diff| -> Vec<FileShown> {
+        let protected: Vec<String> = read(&told.protected);
+        // Where the job's own files are, by one of them.
+        let own = told.artefacts.iter().find_map(|artefact| artefact.path.rsplit_once('/'));
+        let own = own.map_or(String::new(), |(directory, _)| format!("{directory}/"));
+        let shown = |diff: Diff| -> Vec<FileShown> {
             let mut files: Vec<FileShown> =
-                diff.files.iter().map(|file| FileShown::of(file, reviewed, &protected)).collect();
+                diff.files.into_iter().map(|file| FileShown::of(file, &protected)).collect();
             // What the engine keeps about the phase is read last.
-            files.sort_by_key(|file| is_record(own, &file.path));
+            files.sort_by_key(|file| is_record(&own, &file.path));
             files
         };
-        let since = material.since_last_round.as_ref();
+        let deliverables: Vec<String> = read(&told.deliverables);
+        let repository = told.clone_url.as_deref().or(told.repository.as_deref());
         Review {
-            id: clean(checkpoint.id.as_str()),
-            run: reviewed.view.run.id.to_string(),
-            status: checkpoint.status,
-            open: reviewed.open && checkpoint.status == CheckpointStatus::Pending,
-            moved: checkpoint.moved,
-            digest: checkpoint.digest,
-            description: text("description").unwrap_or_default(),
-            level: text("level").unwrap_or_else(|| "custom".to_owned()),
-            phase: one_line(&checkpoint.phase),
-            kind: serde_json::from_value(asked.get("phase_kind").cloned().unwrap_or_default())
-                .unwrap_or(PhaseKind::Strategic),
-            round: checkpoint.round,
-            because: reviewed.because.iter().map(|reason| one_line(reason)).collect(),
-            repository: one_line(&material.repository.to_string_lossy()),
-            branch: one_line(&material.branch),
-            base: material.base.to_string(),
-            head: material.head.to_string(),
-            summary: text("summary").unwrap_or_default(),
-            todos: todos("todos"),
-            next_todos: todos("next_todos"),
-            deliverables: texts(&asked, "deliverables").iter().map(|text| one_line(text)).collect(),
-            confidence: asked.get("confidence").and_then(Value::as_f64),
-            milestone: text("milestone"),
-            findings: reviewed
-                .findings
-                .iter()
-                .map(|found| found_line(&found.into(), &checkpoint.phase))
-                .collect(),
-            unchanged: asked.get("no_change_since_last_round").and_then(Value::as_bool).unwrap_or(false),
-            conflict: conflict(&asked, material),
-            artefacts: material.artefacts.iter().map(|(name, text)| (one_line(name), clean(text))).collect(),
-            commits: material.commits.iter().map(|commit| shown_commit(commit, material)).collect(),
-            files: shown(&material.diff),
-            since: since.map(shown),
-            threads: threads(reviewed, since),
-            waiting: reviewed.comments.iter().filter(|comment| comment.waits()).count(),
+            id: clean(&told.id),
+            run: one_line(&told.run_id),
+            status: told.status,
+            open: told.open && told.status == CheckpointStatus::Pending,
+            moved: told.moved,
+            digest: told.digest,
+            description: text(&told.description).unwrap_or_default(),
+            level: text(&told.level).unwrap_or_else(|| "custom".to_owned()),
+            phase: one_line(&told.phase),
+            kind: serde_json::from_value(told.phase_kind).unwrap_or(PhaseKind::Strategic),
+            round: told.round,
+            because: told.because.iter().map(|reason| one_line(reason)).collect(),
+            repository: one_line(repository.unwrap_or_default()),
+            forge: told.forge.as_ref().map(forge).unwrap_or_default(),
+            branch: one_line(&told.branch),
+            base: one_line(&told.base),
+            head: one_line(&told.head),
+            summary: text(&told.summary).unwrap_or_default(),
+            todos: todos(&told.todos),
+            next_todos: todos(&told.next_todos),
+            deliverables: deliverables.iter().map(|text| one_line(text)).collect(),
+            confidence: told.confidence.as_f64(),
+            milestone: text(&told.milestone),
+            findings: told.findings.iter().map(|found| found_line(found, &told.phase)).collect(),
+            unchanged: told.no_change_since_last_round.as_bool().unwrap_or(false),
+            conflict: conflict(&told.conflict),
+            artefacts: told.artefacts.iter().map(|told| (one_line(&told.path), clean(&told.text))).collect(),
+            commits: told.commits.iter().map(commit).collect(),
+            files: shown(told.diff),
+            since: told.since_last_round.map(shown),
+            threads: told.threads.iter().map(|told_of| thread(told_of, &told.comments)).collect(),
+            waiting: told.comments.iter().filter(|said| !said.delivered && !said.from_agent).count(),
         }
     }
 
@@ -183,33 +183,35 @@ impl Review {
 }
 
 impl FileShown {
-    fn of(file: &FileDiff, reviewed: &Reviewed, protected: &[String]) -> FileShown {
-        let path = file.path.to_string();
-        let (word, from) = match &file.change {
-            Change::Added => ("added", None),
-            Change::Deleted => ("deleted", None),
-            Change::Modified => ("modified", None),
-            Change::Retyped => ("retyped", None),
-            Change::Renamed { from, .. } => ("renamed", Some(one_line(&from.to_string()))),
-        };
-        let mut hunks = file.hunks.clone();
+    fn of(told: FileDiff, protected: &[String]) -> FileShown {
+        let kind = |mode: &Option<String>| mode.as_deref().and_then(EntryKind::from_mode);
+        let mut hunks = told.hunks;
         for hunk in &mut hunks {
             hunk.heading = one_line(&hunk.heading);
-            hunk.lines.iter_mut().for_each(|line| line.text = clean(&line.text));
+            for line in &mut hunk.lines {
+                line.text = clean(&line.text);
+                line.words.iter_mut().for_each(|piece| piece.text = clean(&piece.text));
+            }
         }
         FileShown {
-            name: one_line(&path),
-            from,
-            word,
-            added: file.added,
-            removed: file.removed,
-            nature: nature(file.old_kind, file.new_kind, file.link_target()),
-            binary: file.binary,
-            cut: file.cut,
-            protected: protected.contains(&path),
-            mark: reviewed.marks.get(&path).copied(),
+            name: one_line(&told.path),
+            from: told.from.as_deref().map(one_line),
+            word: match told.change {
+                ChangeWord::Added => "added",
+                ChangeWord::Deleted => "deleted",
+                ChangeWord::Modified => "modified",
+                ChangeWord::Retyped => "retyped",
+                ChangeWord::Renamed => "renamed",
+            },
+            added: told.added,
+            removed: told.removed,
+            nature: nature(kind(&told.old_mode), kind(&told.new_mode), told.link_target.as_deref()),
+            binary: told.binary,
+            cut: told.cut,
+            protected: protected.contains(&told.path),
+            mark: told.mark,
             hunks,
-            path,
+            path: told.path,
         }
     }
 
@@ -226,7 +228,7 @@ impl FileShown {
 }
 
 /// What a file is if that is more than a file, and what it was if that is something else.
-pub(super) fn nature(
+fn nature(
     old_kind: Option<EntryKind>,
     new_kind: Option<EntryKind>,
     link_target: Option<&str>,
@@ -258,7 +260,7 @@ pub(super) fn nature(
 }
 
 /// Files the engine writes about a phase.
-pub(super) fn is_record(own: &str, path: &str) -> bool {
+fn is_record(own: &str, path: &str) -> bool {
     path.strip_prefix(own).is_some_and(|name| {
         matches!(name, "workspace.md" | "feedback.md")
             || name.starts_with("tools/")
@@ -266,30 +268,42 @@ pub(super) fn is_record(own: &str, path: &str) -> bool {
     })
 }
 
-pub(super) fn found_line(found: &FoundItem, here: &str) -> String {
+fn found_line(found: &FoundItem, here: &str) -> String {
     let FoundItem { phase, kind, severity, category, text } = found;
     let phase = if phase == here { String::new() } else { format!("{}: ", one_line(phase)) };
     one_line(&format!("{phase}{kind} [{severity}] [{category}] {text}"))
 }
 
-fn shown_commit(commit: &Commit, material: &ReviewMaterial) -> CommitShown {
+fn commit(told: &wire::Commit) -> CommitShown {
     CommitShown {
-        id: commit.oid.to_string(),
-        title: one_line(commit.title()),
-        author: one_line(&commit.author_name),
-        at_seconds: commit.authored_at_seconds,
-        human: material.human.contains(&commit.oid),
+        id: one_line(&told.id),
+        title: one_line(told.message.lines().next().unwrap_or_default()),
+        author: one_line(&told.author),
+        at_seconds: told.at.map_or(0, |at| at.as_second()),
+        human: told.human,
     }
 }
 
+/// The pull request, what became of it, and what keeps the job from it.
+fn forge(told: &ForgeLink) -> Vec<String> {
+    let settled = match told.settled {
+        None => "",
+        Some(Settled::Merged) => ", merged",
+        Some(Settled::Closed) => ", closed",
+    };
+    let link = told.url.as_deref().map(|url| format!("{}{settled}", one_line(url)));
+    let trouble = told.trouble.as_deref().map(|text| format!("out of reach: {}", one_line(text)));
+    link.into_iter().chain(trouble).collect()
+}
+
 /// As it was met, with both sides of each file where they can be shown.
-fn conflict(asked: &Value, material: &ReviewMaterial) -> Option<ConflictShown> {
-    let met: Conflict = serde_json::from_value(asked.get("conflict")?.clone()).ok()?;
+fn conflict(told: &Value) -> Option<ConflictShown> {
+    let met: Conflict = serde_json::from_value(told.clone()).ok()?;
+    let texts = told.get("texts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let both_sides = |path: &String| {
-        let now = material.conflict.as_ref()?;
-        let file = now.files.iter().find(|file| file.path.to_string() == *path)?;
-        let more = if file.cut { "\n… and more" } else { "" };
-        file.text.as_ref().map(|text| format!("{}{more}", clean(text)))
+        let file = texts.iter().find(|file| file.get("path").and_then(Value::as_str) == Some(path))?;
+        let more = if file.get("cut") == Some(&Value::Bool(true)) { "\n… and more" } else { "" };
+        file.get("text").and_then(Value::as_str).map(|text| format!("{}{more}", clean(text)))
     };
     Some(ConflictShown {
         files: met.files.iter().map(|path| (one_line(path), both_sides(path))).collect(),
@@ -298,7 +312,6 @@ fn conflict(asked: &Value, material: &ReviewMaterial) -> Option<ConflictShown> {
     })
 }
 
-fn texts(asked: &Value, name: &str) -> Vec<String> {
-    let list = asked.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+fn read<T: DeserializeOwned + Default>(value: &Value) -> T {
+    serde_json::from_value(value.clone()).unwrap_or_default()
 }

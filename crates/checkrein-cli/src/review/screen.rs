@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use checkrein_core::checkpoint::{Checkpoint, Refusal};
-use checkrein_core::principal::Principal;
+use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::run::job::FileMark;
-use checkrein_engine::{Engine, EngineError};
+use checkrein_server::error::Kind;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event, KeyEventKind};
 use ratatui::crossterm::terminal::{
@@ -23,7 +22,8 @@ use tokio::sync::{mpsc, watch};
 use super::app::{App, Ask, Colours, Mode};
 use super::content::Which;
 use super::model::Review;
-use super::{load, view};
+use super::side::Side;
+use super::view;
 use crate::error::CliError;
 use crate::output::one_line;
 
@@ -31,22 +31,27 @@ use crate::output::one_line;
 #[derive(Debug, Default)]
 pub struct Left {
     pub done: Vec<String>,
-    /// The checkpoint with its verdict.
-    pub verdict: Option<Checkpoint>,
+    /// The review that was decided, its job, and what it is now.
+    pub verdict: Option<Decided>,
+}
+
+#[derive(Debug)]
+pub struct Decided {
+    pub id: String,
+    pub run: String,
+    pub status: CheckpointStatus,
 }
 
 /// Shows a review until the person leaves it or has given a verdict.
 pub async fn open(
-    engine: &Engine,
-    by: &Principal,
+    side: Side<'_>,
     id: &str,
     start: (Which, Option<&str>),
     stop: &watch::Receiver<bool>,
 ) -> Result<Left, CliError> {
-    let (reviewed, material) = load(engine, by, id).await?;
-    let review = Review::of(&reviewed, &material);
-    drop(material);
-    let id = reviewed.checkpoint.checkpoint.id.to_string();
+    let told = side.told(id).await?;
+    let (id, run) = (told.id.clone(), told.run_id.clone());
+    let review = Review::of(told);
     let mut screen = Screen::enter().map_err(|error| unusable(&error))?;
     let mut app = App::new(review, colours(), size());
     app.switch(start.0);
@@ -75,21 +80,21 @@ pub async fn open(
             Ask::Nothing => continue,
             Ask::Leave => break,
             Ask::Reload => Ok(None),
-            Ask::Comment(comment) => match engine.comment(by, &id, comment, None).await {
+            Ask::Comment(comment) => match side.comment(&id, comment).await {
                 Ok(comment) => {
                     app.sent();
-                    Ok(Some(format!("comment {} is kept", comment.id)))
+                    Ok(Some(format!("comment {} is kept", one_line(&comment))))
                 }
                 Err(error) => Err(error),
             },
             Ask::Mark { file, mark } => {
                 let became = mark.map_or("not marked any more", FileMark::name).replace('_', " ");
                 let said = format!("{}: {became}", one_line(&file));
-                engine.mark_file(by, &id, &file, mark, None).await.map(|()| Some(said))
+                side.mark(&id, &file, mark).await.map(|()| Some(said))
             }
-            Ask::Verdict(request) => match engine.give_verdict(by, &id, &request).await {
+            Ask::Verdict(request) => match side.decide(&id, &request).await {
                 Ok(checkpoint) => {
-                    left.verdict = Some(checkpoint);
+                    left.verdict = Some(Decided { id, run, status: checkpoint.status });
                     break;
                 }
                 Err(error) => Err(error),
@@ -103,8 +108,8 @@ pub async fn open(
             }
         };
         // What others did meanwhile is seen with every step.
-        match load(engine, by, &id).await {
-            Ok((reviewed, material)) => app.reload(Review::of(&reviewed, &material)),
+        match side.look(&id).await {
+            Ok(review) => app.reload(review),
             Err(error) => app.mode = Mode::Notice(what_happened(&error)),
         }
         app.said = done.clone();
@@ -113,21 +118,15 @@ pub async fn open(
     Ok(left)
 }
 
-fn what_happened(error: &EngineError) -> String {
-    match error {
-        EngineError::Refused(Refusal::Stale { .. } | Refusal::Moved { .. }) => {
+/// In words, and what to do next.
+fn what_happened(error: &CliError) -> String {
+    match error.kind() {
+        Some(Kind::StaleDigest) => {
             "Somebody pushed while you were looking.\nNothing was decided; what you see now is what is there."
                 .to_owned()
         }
-        EngineError::Refused(Refusal::Decided { status, by, .. }) => {
-            let who = by.as_deref().map(one_line).unwrap_or_else(|| "somebody else".to_owned());
-            format!("{who} was faster: it is {status}.")
-        }
-        EngineError::OpenConflict { files, .. } => {
-            let files = one_line(&files.join(", "));
-            format!("There is a conflict in {files}.\nPush a commit that settles it, or request changes.")
-        }
-        other => other.to_string(),
+        Some(Kind::AlreadyDecided) => format!("Somebody was faster: {}.", one_line(&error.words())),
+        _ => error.advice(),
     }
 }
 

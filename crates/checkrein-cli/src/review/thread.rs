@@ -1,8 +1,6 @@
 //! Comments as threads, harmless to a terminal.
 
-use checkrein_core::run::job::Comment;
-use checkrein_engine::Reviewed;
-use checkrein_forge::Diff;
+use checkrein_server::wire::review as wire;
 
 use super::model::clean;
 use crate::output::one_line;
@@ -38,25 +36,25 @@ pub struct CommentShown {
     pub text: String,
 }
 
-pub fn threads(reviewed: &Reviewed, since: Option<&Diff>) -> Vec<Thread> {
-    let shown = |thread: checkrein_engine::Thread| Thread {
-        id: thread.id,
-        file: thread.file,
-        line: thread.line,
-        changed: thread.changed,
-        was_at: thread.was_at,
-        phase: thread.phase.as_deref().map(one_line),
-        round: thread.round,
-        comments: thread.comments.iter().map(comment).collect(),
-    };
-    checkrein_engine::threads(reviewed, since).into_iter().map(shown).collect()
+pub fn thread(told: &wire::Thread, comments: &[wire::Comment]) -> Thread {
+    let said = told.comments.iter().filter_map(|id| comments.iter().find(|comment| comment.id == *id));
+    Thread {
+        id: one_line(&told.id),
+        file: told.file.clone(),
+        line: told.line,
+        changed: told.line_changed,
+        was_at: told.was_at,
+        phase: told.phase.as_deref().map(one_line),
+        round: told.round,
+        comments: said.map(comment).collect(),
+    }
 }
 
-fn comment(comment: &Comment) -> CommentShown {
+fn comment(told: &wire::Comment) -> CommentShown {
     CommentShown {
-        id: one_line(&comment.id),
-        by: one_line(&comment.by),
-        from_agent: comment.from_agent,
-        text: clean(&comment.text),
+        id: one_line(&told.id),
+        by: one_line(&told.by),
+        from_agent: told.from_agent,
+        text: clean(&told.text),
     }
 }

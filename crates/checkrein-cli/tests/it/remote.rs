@@ -9,8 +9,10 @@ use serde_json::Value;
 
 use crate::job;
 use crate::place::{Place, Ran};
+use crate::review::at_a_terminal;
 use crate::run::{expect, until};
 use crate::serve::Served;
+use crate::terminal::Terminal;
 
 const FLOW: &str = r#"id: two-phases
 autonomy: {check_in_frequency: per-phase, warning_tolerance: high, ask: always}
@@ -201,6 +203,116 @@ fn a_job_is_given_reviewed_and_let_further() {
     expect(&there.ask(&["approve", &waits, "--digest", &head]), 0);
     until(|| (there.ask(&["show", &run, "--json"]).json()["status"] == "completed").then_some(()));
     there.same(&["report", &run]);
+}
+
+impl There {
+    /// A person at a terminal who asks the server.
+    fn at_a_terminal(&self, token: &str, arguments: &[&str]) -> Terminal {
+        let mut command = at_a_terminal(&self.place, arguments);
+        command
+            .env("CHECKREIN_SERVER", format!("http://{}", self.served.address()))
+            .env("CHECKREIN_TOKEN", token);
+        Terminal::sized(command, 100, 30)
+    }
+
+    fn screen(&self, id: &str) -> Terminal {
+        let mut terminal = self.at_a_terminal(&self.admin, &["review", id]);
+        terminal.shows("Overview").shows("q leave");
+        terminal
+    }
+
+    /// A job that waits for its review.
+    fn job(&self) -> String {
+        let agent = job::agent_of(&self.place);
+        expect(&self.ask(&["job", "Write a letter", "--agent", &agent]), 3);
+        let runs = self.ask(&["runs", "--json"]).json();
+        runs["items"][0]["run_id"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until a job is held at another checkpoint than that.
+    fn waits_after(&self, run: &str, before: &str) -> String {
+        until(|| {
+            let now = self.ask(&["show", run, "--json"]).json();
+            now["checkpoint"].as_str().filter(|now| *now != before).map(str::to_owned)
+        })
+    }
+}
+
+#[test]
+fn a_review_is_done_on_the_screen() {
+    let there = There::new(job::scene("usual"));
+    let run = there.job();
+    let review = format!("{run}.1");
+    let mut terminal = there.screen(&review);
+    terminal.press("n").shows("plan.md  added").press("\tjjc").shows("Comment on plan.md:1");
+    terminal.press("shorter\u{13}").shows("comment c1 is kept");
+    terminal.press("m").shows("plan.md: approved").press("m").shows("plan.md: changes requested");
+    terminal.press("r").shows("What should change?").press("see there\u{13}").shows("digest").press("y");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains(&format!("changes_requested {review}")), "{seen}");
+    assert!(!seen.contains("checkrein resume"), "a server goes on by itself: {seen}");
+    let review = there.waits_after(&run, &review);
+    let mut terminal = there.screen(&run);
+    terminal.press("d").shows("since last round").press("n").shows("plan.md  modified +1 -1");
+    terminal.press("a").shows("commit ").press("y");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains(&format!("approved {review}")), "{seen}");
+    let decided = there.ask(&["checkpoint", "show", &review, "--json"]).json();
+    assert_eq!(decided["resolved_by"], "ann");
+}
+
+#[test]
+fn who_is_not_first_on_the_screen_is_told() {
+    let there = There::new(job::scene("usual"));
+    let run = there.job();
+    let review = format!("{run}.1");
+    let mut terminal = there.screen(&review);
+    let clone = there.place.path().join("mine");
+    let to = clone.to_str().unwrap().to_owned();
+    let from = crate::run::data(&there.place, &format!("jobs/{run}/repository.git"));
+    job::git(
+        there.place.path(),
+        &["clone", "--quiet", "--branch", "phase-1-strategic", from.to_str().unwrap(), &to],
+    );
+    let commit = job::push(&clone, "plan.md", "another plan\n");
+    terminal.press("a").shows("digest").press("y").shows("Somebody pushed while you were looking");
+    terminal.press(" ").press("n").shows("+another plan");
+    expect(&there.ask(&["reject", &review, "-m", "no", "--digest", &commit]), 0);
+    terminal.press("a").shows("digest").press("y").shows("Somebody was faster").shows("rejected by ann");
+    terminal.press(" ").press("c").shows("this review is rejected").press("q");
+    assert_eq!(terminal.end().1, 0);
+}
+
+#[test]
+fn a_person_who_gives_a_job_is_asked() {
+    let there = There::new(job::scene("usual"));
+    let agent = job::agent_of(&there.place);
+    let mut terminal = there.at_a_terminal(&there.admin, &["job", "Write a letter", "--agent", &agent]);
+    terminal.until("phase-1-strategic waits for review. Approve it?").until("> ").press("review\n");
+    terminal.shows("Overview").shows("q leave").press("cfine\u{13}").shows("comment c1 is kept").press("q");
+    terminal.until("5) Leave it").until("> ").press("3\n").until("What should change? ").press("shorter\n");
+    terminal.until("round 2").until("5) Leave it").until("> ").press("2\n");
+    terminal.until("The job is complete. Approve its result?").until("> ").press("2\n");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 0, "{seen}");
+    assert_eq!(there.ask(&["runs", "--json"]).json()["items"][0]["status"], "completed");
+}
+
+#[test]
+fn a_person_who_starts_a_run_is_asked() {
+    let there = There::new(Place::new().file("flow.yaml", FLOW));
+    let mut terminal = there.at_a_terminal(&there.admin, &["run", "flow.yaml"]);
+    terminal.until("since the last check-in: 1 warning").until("2) Review issues").until("> ");
+    terminal.press("2\n").until("two").until("> ").press("1\n");
+    terminal.until("1) Continue").until("> ").press("stop\n");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 5, "{seen}");
+    let mut terminal = there.at_a_terminal(&there.admin, &["run", "flow.yaml"]);
+    terminal.until("1) Continue").until("> ").press("\u{3}");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 3, "whoever leaves has not answered: {seen}");
 }
 
 /// An address that stays while servers come and go: nobody else can take it meanwhile.

@@ -43,7 +43,7 @@ fn only_job(place: &Place) -> String {
     runs["items"][0]["run_id"].as_str().unwrap().to_owned()
 }
 
-fn at_a_terminal(place: &Place, arguments: &[&str]) -> Command {
+pub fn at_a_terminal(place: &Place, arguments: &[&str]) -> Command {
     // The terminal is its own, so that Ctrl-C and its size reach it.
     let mut command = place.command("setsid");
     command

@@ -125,7 +125,7 @@ impl FileDiff {
 }
 
 impl Hunk {
-    fn of(hunk: &checkrein_forge::Hunk) -> Hunk {
+    pub fn of(hunk: &checkrein_forge::Hunk) -> Hunk {
         let mut lines: Vec<Line> = hunk.lines.iter().map(Line::of).collect();
         let mut rest = lines.as_mut_slice();
         // What was removed and what came in its place stand next to each other.

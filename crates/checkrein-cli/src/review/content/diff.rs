@@ -1,7 +1,6 @@
 //! One file of a diff, with its threads at their lines.
 
-use checkrein_core::word_diff::{Piece, word_diff};
-use checkrein_forge::{Hunk, Line, LineKind};
+use checkrein_server::wire::diff::{Hunk, Line, LineWord};
 
 use super::super::model::{FileShown, Review};
 use super::super::thread::Thread;
@@ -44,13 +43,12 @@ pub fn file(review: &Review, file: &FileShown) -> Vec<Row> {
     }
     for hunk in &file.hunks {
         rows.push(Row::new(Ink::Hunk, ranges(hunk)).stop());
-        let words = words(hunk);
-        for (index, (line, pieces)) in hunk.lines.iter().zip(words).enumerate() {
-            rows.push(diff_row(line, pieces, nearest(hunk, index)));
+        for (index, line) in hunk.lines.iter().enumerate() {
+            rows.push(diff_row(line, nearest(hunk, index)));
             if line.no_line_break {
                 rows.push(Row::new(Ink::Faint, "\\ no line break at the end of the file"));
             }
-            if let Some(number) = line.new_number {
+            if let Some(number) = line.new {
                 take(&mut rows, &|thread| thread.line == Some(number));
             }
         }
@@ -73,48 +71,27 @@ pub fn file(review: &Review, file: &FileShown) -> Vec<Row> {
     rows
 }
 
-fn diff_row(line: &Line, pieces: Vec<Piece>, at: Option<u32>) -> Row {
+fn diff_row(line: &Line, at: Option<u32>) -> Row {
     let (sign, ink, word) = match line.kind {
-        LineKind::Same => (" ", Ink::Plain, Ink::Plain),
-        LineKind::Added => ("+", Ink::Added, Ink::AddedWord),
-        LineKind::Removed => ("-", Ink::Removed, Ink::RemovedWord),
+        LineWord::Same => (" ", Ink::Plain, Ink::Plain),
+        LineWord::Added => ("+", Ink::Added, Ink::AddedWord),
+        LineWord::Removed => ("-", Ink::Removed, Ink::RemovedWord),
     };
     let mut row = Row::new(ink, sign);
-    row.pieces.extend(pieces.into_iter().map(|piece| (if piece.changed { word } else { ink }, piece.text)));
-    row.numbers = Some((line.old_number, line.new_number));
+    if line.words.is_empty() {
+        row.pieces.push((ink, line.text.clone()));
+    }
+    let pieces = line.words.iter();
+    row.pieces.extend(pieces.map(|piece| (if piece.changed { word } else { ink }, piece.text.clone())));
+    row.numbers = Some((line.old, line.new));
     row.line = at;
     row
 }
 
 /// The line of the new file that is there, or the next one: a comment on what is gone stands where it was.
 fn nearest(hunk: &Hunk, index: usize) -> Option<u32> {
-    let after = hunk.lines.iter().skip(index).find_map(|line| line.new_number);
-    after.or_else(|| hunk.lines.iter().take(index).rev().find_map(|line| line.new_number))
-}
-
-/// Pieces of every line: runs of removed lines are compared with the added ones right behind them.
-fn words(hunk: &Hunk) -> Vec<Vec<Piece>> {
-    let text = |lines: &[Line]| -> Vec<Vec<Piece>> {
-        lines.iter().map(|line| vec![Piece { text: line.text.clone(), changed: false }]).collect()
-    };
-    let mut pieces = Vec::with_capacity(hunk.lines.len());
-    let mut rest = hunk.lines.as_slice();
-    while !rest.is_empty() {
-        let run = |lines: &[Line], kind: LineKind| lines.iter().take_while(|line| line.kind == kind).count();
-        let (same, after) = rest.split_at(run(rest, LineKind::Same));
-        let (removed, after) = after.split_at(run(after, LineKind::Removed));
-        let (added, after) = after.split_at(run(after, LineKind::Added));
-        pieces.extend(text(same));
-        let (old, new) = word_diff(&texts(removed), &texts(added));
-        pieces.extend(old);
-        pieces.extend(new);
-        rest = after;
-    }
-    pieces
-}
-
-fn texts(lines: &[Line]) -> Vec<&str> {
-    lines.iter().map(|line| line.text.as_str()).collect()
+    let after = hunk.lines.iter().skip(index).find_map(|line| line.new);
+    after.or_else(|| hunk.lines.iter().take(index).rev().find_map(|line| line.new))
 }
 
 /// `@@ -1,3 +1,4 @@ heading`
@@ -126,6 +103,6 @@ fn ranges(hunk: &Hunk) -> String {
             Some(first) => format!("{first},{}", numbers.count() + 1),
         }
     };
-    let (old, new) = (range(|line| line.old_number), range(|line| line.new_number));
+    let (old, new) = (range(|line| line.old), range(|line| line.new));
     format!("@@ -{old} +{new} @@ {}", hunk.heading).trim_end().to_owned()
 }

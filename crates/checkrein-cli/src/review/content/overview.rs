@@ -17,6 +17,7 @@ pub fn overview(review: &Review) -> Vec<Row> {
     line("level", review.level.clone());
     line("status", review.status.to_string());
     review.because.iter().for_each(|reason| line("because", reason.clone()));
+    review.forge.iter().for_each(|text| line("forge", text.clone()));
     line("branch", review.branch.clone());
     let (base, head) = (short(&review.base), short(&review.head));
     line("commits", format!("{base}..{head}, {}", count(review.commits.len() as u64, "commit")));
