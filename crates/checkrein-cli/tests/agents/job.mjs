@@ -2,6 +2,7 @@
 // there is no other network: whatever else an agent would ask for is not there.
 
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { Place } from './place.mjs';
 
 // What the model does, whoever asks it.
@@ -94,20 +95,44 @@ async function trouble(agent, fault, words, { options = {} } = {}) {
     console.log(`${agent}: ${words}`);
 }
 
-// Named agents alone, with options for their job, as in `job.mjs claude --sandbox`.
-const agents = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-const more = process.argv.slice(2).filter((word) => word.startsWith('--'));
-for (const agent of agents.length > 0 ? agents : ['claude', 'codex', 'opencode', 'gemini']) await wholeJob(agent, more);
-if (agents.length === 0) {
-    await wholeJob('claude', ['--sandbox']);
-    await trouble('claude', { status: 401 }, 'was refused by its model');
-    await trouble('codex', { status: 429, retry_after: 3600 }, 'come back later');
-    const missing = await Place.with('none', script, { agents: { claude: { program: 'no-such-claude' } } });
-    await missing.run(['job', 'Write a letter', '--agent', 'claude', '--autonomy', 'review'], { code: 1 }).catch(() => undefined);
-    const job = await missing.job();
+// A plan that waits, made where an agent sees and does nothing else.
+async function sandboxed(agent) {
+    const place = await Place.with(agent, script);
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'guided', '--sandbox'], { code: 3 });
+    const job = await place.job();
+    assert.deepEqual([job.status, job.phase], ['pending_review', 'phase-1-strategic'], `${agent}: ${JSON.stringify(job.stopped)}`);
+    const todos = place.git(job.run_id, ['show', 'phase-1-strategic:todos.yaml']);
+    assert(todos.includes('write the letter'), `${agent}: ${todos}`);
+    assert.equal(place.git(job.run_id, ['show', 'phase-1-strategic:plan.md']), '# Plan\n\nWrite a letter.\n');
+    place.remove();
+    console.log(`${agent}: a plan in the sandbox`);
+}
+
+async function missing() {
+    const place = await Place.with('none', script, { agents: { claude: { program: 'no-such-claude' } } });
+    await place.run(['job', 'Write a letter', '--agent', 'claude', '--autonomy', 'review'], { code: 1 }).catch(() => undefined);
+    const job = await place.job();
     assert.equal(job.status, 'paused');
-    assert((await missing.run(['show', job.run_id])).includes('`no-such-claude` is not installed'));
-    missing.remove();
+    assert((await place.run(['show', job.run_id])).includes('`no-such-claude` is not installed'));
+    place.remove();
     console.log('a program that is missing');
 }
+
+// Named agents alone, with options for their job, as in `job.mjs claude --sandbox`.
+const named = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const more = process.argv.slice(2).filter((word) => word.startsWith('--'));
+const agents = named.length > 0 ? named : ['opencode', 'claude', 'codex', 'gemini'];
+const work = agents.map((agent) => () => wholeJob(agent, more));
+if (named.length === 0) {
+    work.push(
+        () => wholeJob('claude', ['--sandbox']),
+        ...['opencode', 'codex', 'gemini'].map((agent) => () => sandboxed(agent)),
+        () => trouble('claude', { status: 401 }, 'was refused by its model'),
+        () => trouble('codex', { status: 429, retry_after: 3600 }, 'come back later'),
+        missing,
+    );
+}
+// An agent waits about as long as it works, so there are more of them than processors.
+const turn = async () => { for (let next = work.shift(); next; next = work.shift()) await next(); };
+await Promise.all(Array.from({ length: availableParallelism() + 1 }, turn));
 process.exit(0);

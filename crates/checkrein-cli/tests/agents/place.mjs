@@ -36,10 +36,15 @@ const settings = {
         const file = join(path, 'opencode.json');
         const provider = { npm: '@ai-sdk/openai-compatible', name: 'scripted', options: { baseURL: `${url}/v1`, apiKey: 'sk-scripted-1' }, models: { m: { name: 'm' } } };
         writeFileSync(file, JSON.stringify({ provider: { scripted: provider }, model: 'scripted/m', small_model: 'scripted/m' }));
-        return { OPENCODE_CONFIG: file, OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_AUTOUPDATE: '1' };
+        // It asks a registry for packages before it begins, and there is none: once is enough.
+        return { OPENCODE_CONFIG: file, OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_AUTOUPDATE: '1', npm_config_fetch_retries: '0' };
     },
     gemini: ({ url }) => ({ GEMINI_API_KEY: 'sk-scripted-1', GOOGLE_GEMINI_BASE_URL: url, GEMINI_MODEL: 'gemini-2.5-pro' }),
 };
+
+// Models end with the test, however that ends.
+const models = new Set();
+process.on('exit', () => { for (const model of models) model.kill(); });
 
 export class Place {
     // A place whose model follows `script`.
@@ -50,7 +55,8 @@ export class Place {
         place.script = join(place.path, 'script.json');
         writeFileSync(place.script, JSON.stringify(script));
         await place.startModel();
-        writeFileSync(join(place.path, 'checkrein.yaml'), JSON.stringify(config));
+        const agents = { opencode: { environment: ['npm_config_fetch_retries'] }, ...config.agents };
+        writeFileSync(join(place.path, 'checkrein.yaml'), JSON.stringify({ ...config, agents }));
         const bin = join(place.path, 'bin');
         mkdirSync(bin);
         // Nothing that was installed ran then, so its own link is not there.
@@ -67,7 +73,7 @@ export class Place {
 
     async startModel() {
         this.model = spawn(modelBinary, [this.script], { stdio: ['ignore', 'pipe', 'ignore'] });
-        process.on('exit', () => this.model.kill());
+        models.add(this.model);
         this.asked = [];
         let open = '';
         this.url = await new Promise((resolve, reject) => {
@@ -83,14 +89,21 @@ export class Place {
         });
     }
 
-    // Runs a command to its end, while the model answers.
-    async run(args, { code = 0, env = {} } = {}) {
-        const child = spawn(binary, args, { cwd: this.path, env: { ...this.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    // Runs checkrein to its end, while the model answers.
+    run(args, options) {
+        return this.command([binary, ...args], options);
+    }
+
+    // Runs any program to its end; what it says on standard output.
+    async command([program, ...args], { code = 0, env = {}, input = '' } = {}) {
+        const child = spawn(program, args, { cwd: this.path, env: { ...this.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+        // Who does not read has no use for it.
+        child.stdin.on('error', () => undefined).end(input);
         let [out, err] = ['', ''];
         child.stdout.setEncoding('utf8').on('data', (text) => { out += text; });
         child.stderr.setEncoding('utf8').on('data', (text) => { err += text; });
         const ended = await new Promise((resolve) => child.once('close', resolve));
-        assert.equal(ended, code, `checkrein ${args.join(' ')}: ${out}${err}`);
+        assert.equal(ended, code, `${program} ${args.join(' ')}: ${out}${err}`);
         return out;
     }
 
@@ -119,6 +132,7 @@ export class Place {
     remove() {
         this.model.removeAllListeners('exit');
         this.model.kill();
+        models.delete(this.model);
         rmSync(this.path, { recursive: true, force: true });
     }
 }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { Place, binary, modules } from './place.mjs';
+import { Place, binary, needed } from './place.mjs';
 
 const place = new Place();
 const agent = place.token('agent', 'claude');
@@ -69,7 +69,7 @@ const settings = {
 
 // Its command line, without a prompt.
 const claude = (server) => [
-    process.execPath, join(modules, 'node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs'),
+    process.execPath, join(needed('AGENT_MODULES'), 'node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs'),
     '-p', '--output-format', 'json', '--strict-mcp-config',
     '--mcp-config', JSON.stringify({ mcpServers: { checkrein: server } }), '--dangerously-skip-permissions',
 ];

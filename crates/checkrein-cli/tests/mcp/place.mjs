@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const needed = (name) => {
+export const needed = (name) => {
     const value = process.env[name];
     if (!value) throw new Error(`${name} is not set; run this by scripts/test`);
     return value;

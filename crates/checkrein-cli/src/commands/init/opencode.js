@@ -6,8 +6,10 @@ import { spawn } from 'node:child_process';
 const PROGRAM = "checkrein" /* program */;
 const PATIENCE_MS = 4000;
 
-// OpenCode may load a plugin more than once; one of them is enough.
-const TAKEN = Symbol.for('checkrein.opencode');
+// OpenCode may find a plugin in more than one place; one of them is enough in a directory.
+const taken = (globalThis[Symbol.for('checkrein.opencode')] ??= new Set());
+// What is added to a request is known again by this.
+const OWN = 'prt_checkrein';
 
 function tell(directory, event) {
     return new Promise((resolve) => {
@@ -28,11 +30,13 @@ function tell(directory, event) {
     });
 }
 
-const textOf = (parts) => (parts ?? []).filter((part) => part?.type === 'text' && !part.synthetic).map((part) => part.text).join('\n');
+// `opencode run` puts a prompt of several words in quotes.
+const textOf = (parts) => (parts ?? []).filter((part) => part?.type === 'text' && !part.synthetic).map((part) => part.text).join('\n')
+    .trim().replace(/^"([^"]*)"$/, '$1');
 
 export const Checkrein = async ({ directory }) => {
-    if (globalThis[TAKEN] === directory) return {};
-    globalThis[TAKEN] = directory;
+    if (taken.has(directory)) return {};
+    taken.add(directory);
 
     // Sub-agents have sessions of their own; they work in a frame of their parent's session.
     const parents = new Map();
@@ -46,17 +50,18 @@ export const Checkrein = async ({ directory }) => {
         try {
             const messages = output?.messages ?? [];
             const last = [...messages].reverse().find((message) => message.info?.role === 'user');
-            if (!last || parents.has(last.info.sessionID)) return;
+            if (!last || parents.has(last.info.sessionID) || last.parts.some((part) => part.id?.startsWith(OWN))) return;
             const { text } = await ask({ event: 'context', session: last.info.sessionID });
             if (!text) return;
             last.parts.push({
-                id: `prt_checkrein_${Date.now()}`, sessionID: last.info.sessionID, messageID: last.info.id,
+                id: `${OWN}_${Date.now()}`, sessionID: last.info.sessionID, messageID: last.info.id,
                 type: 'text', text, synthetic: true,
             });
         } catch { /* the session goes on */ }
     };
 
     return {
+        dispose: async () => { taken.delete(directory); },
         'chat.message': async (input, output) => {
             try {
                 if (parents.has(input.sessionID)) return;
