@@ -194,6 +194,8 @@ impl From<EngineError> for CliError {
             | EngineError::FileThere(_)
             | EngineError::NoConflict(_)
             | EngineError::NoRound { .. }
+            | EngineError::NoRevision { .. }
+            | EngineError::NoRequest(_)
             | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. } | TransferError::NotEmpty { .. }) => {
@@ -205,6 +207,7 @@ impl From<EngineError> for CliError {
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
             | EngineError::NotAText(_)
+            | EngineError::Arguments { .. }
             | EngineError::TooLong { .. }
             | EngineError::Unsettled(_)
             | EngineError::BadDocument(_)

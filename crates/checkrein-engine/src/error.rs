@@ -56,6 +56,13 @@ pub enum EngineError {
     /// Nothing to search, and why.
     #[error("the workspace of job `{id}` is not indexed: {why}")]
     NoIndex { id: RunId, why: &'static str },
+    #[error("there is no commit `{revision}` in job `{id}`")]
+    NoRevision { id: RunId, revision: String },
+    #[error("there is no request `{0}` to a model")]
+    NoRequest(String),
+    /// What a model called a tool with.
+    #[error("{tool} cannot be called so: {reason}")]
+    Arguments { tool: &'static str, reason: String },
     #[error("texts cannot be compared by meaning: {0}")]
     Embedding(String),
     #[error("no agent is configured for the job")]

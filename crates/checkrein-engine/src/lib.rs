@@ -4,6 +4,7 @@
 mod agent;
 mod authority;
 mod checkpoint;
+pub mod companion;
 mod definition;
 mod doctor;
 mod error;

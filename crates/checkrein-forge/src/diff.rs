@@ -5,7 +5,7 @@ mod read;
 use crate::error::ForgeError;
 use crate::oid::Oid;
 use crate::path::TreePath;
-use crate::repository::Bare;
+use crate::repository::{Bare, Format};
 use crate::tree::EntryKind;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,6 +99,14 @@ impl Default for DiffLimits {
 }
 
 impl Bare {
+    /// The tree without a file, from which a first commit differs.
+    pub fn empty_tree(&self) -> Result<Oid, ForgeError> {
+        Oid::parse(match self.format() {
+            Format::Sha1 => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            Format::Sha256 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        })
+    }
+
     /// Which files differ, and by how many lines; no lines.
     pub fn changed_files(&self, old: &Oid, new: &Oid) -> Result<Vec<FileDiff>, ForgeError> {
         if old == new {

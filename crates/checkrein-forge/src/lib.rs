@@ -16,6 +16,7 @@ mod remote;
 
 mod commit;
 mod diff;
+mod grep;
 mod log;
 mod mirror;
 mod publish;
@@ -39,8 +40,9 @@ pub use commit::{FileChange, FilesCommit};
 pub use diff::{Change, Diff, DiffLimits, FileDiff, Hunk, Line, LineKind};
 pub use error::ForgeError;
 pub use git::Git;
+pub use grep::{Letters, Occurrence, Occurrences};
 pub use identity::{Identity, Signature};
-pub use log::Commit;
+pub use log::{Commit, LogWanted};
 pub use merge::{Conflict, ConflictedFile, MergeRequest, Merged};
 pub use oid::Oid;
 pub use path::TreePath;

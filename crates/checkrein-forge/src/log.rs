@@ -21,6 +21,19 @@ pub struct Commit {
     pub message: String,
 }
 
+/// Which commits are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct LogWanted<'w> {
+    /// What is in it is left out.
+    pub since: Option<&'w Oid>,
+    pub head: &'w Oid,
+    /// Only those that changed it.
+    pub path: Option<&'w TreePath>,
+    /// So many of the newest are left out.
+    pub skip: usize,
+    pub limit: usize,
+}
+
 impl Commit {
     /// The first line of the message.
     pub fn title(&self) -> &str {
@@ -31,8 +44,31 @@ impl Commit {
 impl Bare {
     /// The commits of `head` that are not in `since`, newest first, at most `limit` of them.
     pub fn log(&self, since: Option<&Oid>, head: &Oid, limit: usize) -> Result<Vec<Commit>, ForgeError> {
+        self.log_of(&LogWanted { since, head, path: None, skip: 0, limit })
+    }
+
+    /// The same from some commit on, or of one file or directory alone.
+    pub fn log_of(&self, wanted: &LogWanted<'_>) -> Result<Vec<Commit>, ForgeError> {
         let call = self.call(["log", "-z", FORMAT, "--topo-order", "--no-show-signature"]);
-        commits(call.arg(format!("--max-count={limit}")).args(range(since, head)))
+        let call = call.arg(format!("--skip={}", wanted.skip)).arg(format!("--max-count={}", wanted.limit));
+        let call = call.args(range(wanted.since, wanted.head));
+        // A path is a path, whatever git would read into it.
+        let call = call.env("GIT_LITERAL_PATHSPECS", "1");
+        commits(call.args(wanted.path.map(TreePath::as_os_str)))
+    }
+
+    /// The commit whose name begins so, or one before it: `1a2b3c4d`, `1a2b3c4d~2`. None where there is none, or
+    /// several.
+    pub fn commit_named(&self, text: &str) -> Result<Option<Oid>, ForgeError> {
+        let name = text.bytes().take_while(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')).count();
+        let steps = text.get(name..).unwrap_or_default();
+        let plain = steps.bytes().all(|byte| matches!(byte, b'~' | b'^' | b'0'..=b'9'));
+        if !(4..=64).contains(&name) || !plain || steps.len() > 16 {
+            return Ok(None);
+        }
+        let call = self.call(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
+        let answer = call.arg(format!("{text}^{{commit}}")).answer()?;
+        Ok(if answer.code == 0 { Some(Oid::from_bytes(&answer.output)?) } else { None })
     }
 
     /// The commits since one that neither the engine nor an agent made, oldest first.

@@ -131,3 +131,97 @@ fn commits_are_read_whole() {
     assert_eq!(log[0].parents, [job.main()]);
     assert_eq!(job.bare.log(None, &job.head(), 2).unwrap().len(), 2);
 }
+
+#[test]
+fn commits_are_told_in_parts_and_by_file() {
+    let job = Job::with(&[("a", "1")]);
+    for (file, text) in [("b", "2"), (":b", "3"), ("b", "4")] {
+        job.person_pushes(&[(file, text)]);
+    }
+    let (main, head) = (job.main(), job.head());
+    let count = |path: Option<&str>, skip: usize, limit: usize| {
+        let path = path.map(TreePath::from);
+        let wanted = LogWanted { since: Some(&main), head: &head, path: path.as_ref(), skip, limit };
+        job.bare.log_of(&wanted).unwrap().len()
+    };
+    for (path, skip, limit, expected) in [
+        (None, 0, 10, 3),
+        (None, 2, 10, 1),
+        (None, 0, 2, 2),
+        (Some("b"), 0, 10, 2),
+        // No pattern of git's own.
+        (Some(":b"), 0, 10, 1),
+        (Some(":/"), 0, 10, 0),
+        (Some("*"), 0, 10, 0),
+    ] {
+        assert_eq!(count(path, skip, limit), expected, "{path:?} {skip} {limit}");
+    }
+}
+
+#[test]
+fn a_commit_is_named_by_its_beginning_and_nothing_else() {
+    let job = Job::with(&[("a", "1")]);
+    let head = job.person_pushes(&[("b", "2")]);
+    let short = &head.as_str()[..10];
+    let named = |text: &str| job.bare.commit_named(text).unwrap();
+    assert_eq!((named(short), named(head.as_str())), (Some(head.clone()), Some(head.clone())));
+    assert_eq!(
+        (named(&format!("{short}~1")), named(&format!("{short}^"))),
+        (Some(job.main()), Some(job.main()))
+    );
+    let tree = sh(job.bare.path(), &["rev-parse", &format!("{head}^{{tree}}")]);
+    for text in [
+        "",
+        "abc",
+        "HEAD",
+        "main",
+        "--all",
+        "-h",
+        ":/first",
+        "main@{1}",
+        &format!("{short}:b"),
+        &format!("{short}^{{tree}}"),
+        &tree,
+        "ffffffffff",
+    ] {
+        assert_eq!(named(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_text_is_found_as_it_is_written() {
+    let job = Job::with(&[
+        ("docs/a b.md", "one\nThe [gate] is open.\n"),
+        ("b", "the [GATE]\nno gate here\n"),
+        ("binary", "\0[gate]\n"),
+        ("odd:1:name", "x [gate] y\n"),
+    ]);
+    let found = |text: &str, letters: Letters| {
+        let found = job.bare.grep(&job.main(), text, letters, 1 << 20).unwrap();
+        assert!(!found.cut);
+        let row = |hit: Occurrence| (hit.path.to_string(), hit.line, hit.column, hit.text);
+        found.found.into_iter().map(row).collect::<Vec<_>>()
+    };
+    let row = |path: &str, line, column, text: &str| (path.to_owned(), line, column, text.to_owned());
+    let plan = row("docs/a b.md", 2, 5, "The [gate] is open.");
+    let odd = row("odd:1:name", 1, 3, "x [gate] y");
+    assert_eq!(found("[gate]", Letters::AsTheyAre), [plan.clone(), odd.clone()]);
+    assert_eq!(found("[gate]", Letters::Either), [row("b", 1, 5, "the [GATE]"), plan, odd]);
+    for text in ["[gate].*", "nothing", "", "a\nb", "a\0b"] {
+        assert!(found(text, Letters::Either).is_empty(), "{text:?}");
+    }
+    // What begins like an option is a text.
+    assert!(found("--open-files-in-pager=sh", Letters::Either).is_empty());
+    let cut = job.bare.grep(&job.main(), "gate", Letters::Either, 30).unwrap();
+    assert!(cut.cut && cut.found.len() < 3, "{cut:?}");
+}
+
+#[test]
+fn a_first_commit_differs_from_nothing() {
+    let job = Job::with(&[("a", "1\n2\n")]);
+    let root = job.bare.root(&job.main()).unwrap();
+    let nothing = job.bare.empty_tree().unwrap();
+    assert_eq!(job.bare.diff(&nothing, &root, &DiffLimits::default()).unwrap().files, []);
+    let whole = job.bare.diff(&nothing, &job.main(), &DiffLimits::default()).unwrap();
+    assert_eq!((whole.files.len(), whole.added), (1, 2));
+}

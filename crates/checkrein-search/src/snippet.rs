@@ -1,10 +1,13 @@
 //! The part of a text somebody is shown, with what matched.
 
+use serde::Serialize;
+
 use crate::query::stem;
 
 /// A part of a text. Marks are places in it, counted in characters: from, up to and without.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Snippet {
+    #[serde(rename = "snippet")]
     pub text: String,
     pub marks: Vec<(usize, usize)>,
 }

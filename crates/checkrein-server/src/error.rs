@@ -221,6 +221,8 @@ impl From<&EngineError> for Kind {
             | EngineError::NoDelivery(_)
             | EngineError::NoFile { .. }
             | EngineError::NoRound { .. }
+            | EngineError::NoRevision { .. }
+            | EngineError::NoRequest(_)
             | EngineError::NoFrameSession(_)
             | EngineError::NoFrames
             | EngineError::Frame(
@@ -273,6 +275,7 @@ impl From<&EngineError> for Kind {
             | EngineError::NotInReview { .. }
             | EngineError::NoLine { .. }
             | EngineError::NotAText(_)
+            | EngineError::Arguments { .. }
             | EngineError::TooLong { .. }
             | EngineError::Unsettled(_)
             | EngineError::NoAgent

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +38,16 @@ export class Place {
 
     checkpoint(id) {
         return JSON.parse(this.run(['checkpoint', 'show', id, '--json'], { token: this.viewer ??= this.token('viewer', 'looks') }));
+    }
+
+    // A job of a scripted agent, which waits for its first review.
+    job(script) {
+        const agent = join(this.path, 'agent');
+        writeFileSync(agent, `${script}\n`);
+        const args = ['job', 'Write a letter', '--agent', `sh ${agent}`];
+        const ran = spawnSync(binary, args, { env: this.env, cwd: this.path, encoding: 'utf8' });
+        assert.equal(ran.status, 3, `${ran.stdout}${ran.stderr}`);
+        return ran.stderr.match(/note: job (\S+)/)[1];
     }
 
     // A server on a port of its own.

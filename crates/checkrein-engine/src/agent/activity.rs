@@ -19,6 +19,8 @@ pub struct ActivityItem {
     /// Which start of an attempt it was.
     pub start: u64,
     pub activity: Activity,
+    /// Where what was done after it begins.
+    pub next: String,
 }
 
 /// A part of what was done, and how to go on from there.
@@ -92,6 +94,7 @@ fn page(view: &RunView, place: &Place, after: Option<&str>, limit: usize) -> Act
                     attempt: *attempt,
                     start: *start,
                     activity,
+                    next: format!("{start}:{offset}"),
                 });
             }
         }

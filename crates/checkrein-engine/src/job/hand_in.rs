@@ -54,7 +54,7 @@ impl OwnAttempt {
 }
 
 impl AttemptFiles {
-    pub(super) fn of(place: &JobPlace, start: u64) -> AttemptFiles {
+    pub(crate) fn of(place: &JobPlace, start: u64) -> AttemptFiles {
         let file = |ending: &str| place.exchange().join(format!("{start:04}.{ending}"));
         let job = place.directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         AttemptFiles { brief: file("brief.json"), result: file("result.json"), job }
@@ -72,6 +72,10 @@ impl AttemptFiles {
     pub fn is_of(&self, job: &str) -> bool {
         let long_enough = job.len() >= 4;
         self.job == job || (long_enough && (self.job.starts_with(job) || self.job.ends_with(job)))
+    }
+
+    pub fn job(&self) -> &str {
+        &self.job
     }
 
     pub fn brief(&self) -> Result<BriefJson, EngineError> {

@@ -151,7 +151,7 @@ fn phases(
 }
 
 /// `phase 3 (tactical): …` is of `phase-3-tactical`.
-fn phase_of_title(title: &str) -> Option<String> {
+pub(crate) fn phase_of_title(title: &str) -> Option<String> {
     let (number, rest) = title.strip_prefix("phase ")?.split_once(" (")?;
     let (kind, _) = rest.split_once("):")?;
     let plain = number.bytes().all(|byte| byte.is_ascii_digit()) && matches!(kind, "strategic" | "tactical");

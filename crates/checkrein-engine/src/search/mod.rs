@@ -12,12 +12,15 @@ use checkrein_core::run::{HoldKind, RunId, RunStatus};
 use checkrein_search::{Embedder, Endpoint, Snippet, fuse, nearest, snippet, terms, weight_by_words};
 use checkrein_store::{FoundChunk, IndexState, SearchIndex};
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::authority::{Act, require};
 use crate::job::{JobPlace, blocking};
 use crate::run::RunView;
 use crate::{Engine, EngineError};
 use background::Background;
+pub(crate) use index::phase_of_title;
 use warm::Warm;
 
 /// What is searched for.
@@ -34,7 +37,8 @@ pub struct SearchRequest {
     pub patience: Duration,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum SearchBy {
     /// The two rankings made one.
     #[default]
@@ -43,8 +47,9 @@ pub enum SearchBy {
     Meaning,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SearchAnswer {
+    #[serde(rename = "run_id")]
     pub run: RunId,
     /// The commit that is searched.
     pub head: String,
@@ -60,13 +65,14 @@ pub struct SearchAnswer {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SearchHit {
     pub file: String,
     pub phase: Option<String>,
     pub heading: String,
     pub first_line: u32,
     pub last_line: u32,
+    #[serde(flatten)]
     pub snippet: Snippet,
     pub score: f32,
     /// Where it stood in each ranking, from 1.
@@ -342,7 +348,7 @@ fn waits_for_review(view: &RunView) -> bool {
         && view.run.state.hold.as_ref().is_some_and(|hold| hold.kind == HoldKind::Review)
 }
 
-fn is_of(pattern: &str, path: &str) -> bool {
+pub(crate) fn is_of(pattern: &str, path: &str) -> bool {
     let pattern = pattern.trim_start_matches("./");
     let directory = pattern.trim_end_matches('/');
     path == pattern
@@ -351,7 +357,7 @@ fn is_of(pattern: &str, path: &str) -> bool {
         || (pattern.contains(['*', '?', '[', '{']) && fast_glob::glob_match(pattern, path))
 }
 
-fn is_phase(wanted: &str, phase: Option<&str>) -> bool {
+pub(crate) fn is_phase(wanted: &str, phase: Option<&str>) -> bool {
     phase.is_some_and(|phase| {
         phase == wanted
             || phase.strip_prefix("phase-").and_then(|rest| rest.split('-').next()) == Some(wanted)

@@ -40,6 +40,16 @@ impl Look {
     }
 }
 
+/// The job an attempt is of, if that is the one which is meant.
+pub fn own_job<'o>(own: &'o AttemptFiles, named: Option<&str>) -> Result<&'o str, Problem> {
+    match named {
+        Some(named) if !own.is_of(named) => {
+            Err(Problem::from(EngineError::NoRun(named.to_owned())).hint("leave `job` out: it is yours"))
+        }
+        _ => Ok(own.job()),
+    }
+}
+
 /// An id as a shell takes it.
 fn quoted(id: &str) -> String {
     let plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/@".contains(&byte));
@@ -67,10 +77,7 @@ impl Asking {
     pub async fn attempt(&self, job: Option<&str>) -> Result<AttemptFiles, Problem> {
         match (&self.place.attempt, job) {
             (Some(OwnAttempt::Phase(own)), named) => {
-                if named.is_some_and(|named| !own.is_of(named)) {
-                    let named = named.unwrap_or_default().to_owned();
-                    return Err(Problem::from(EngineError::NoRun(named)).hint("leave `job` out: it is yours"));
-                }
+                own_job(own, named)?;
                 Ok(own.clone())
             }
             (_, Some(job)) => Ok(self.engine()?.attempt_files(self.by(), job).await?),

@@ -156,7 +156,7 @@ fn comments_are_read_and_answered() {
 }
 
 /// One call over HTTP in the newest revision, which needs no session.
-fn call(served: &Served, token: &str, name: &str, arguments: &Value) -> (bool, String) {
+pub fn call(served: &Served, token: &str, name: &str, arguments: &Value) -> (bool, String) {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},

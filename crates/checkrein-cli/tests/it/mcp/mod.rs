@@ -1,5 +1,6 @@
 //! MCP as clients and agents meet it: the binary on standard input and output, and the server.
 
+mod companion;
 mod job;
 mod stdio;
 

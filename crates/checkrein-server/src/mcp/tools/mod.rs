@@ -1,6 +1,7 @@
 //! The one list of tools, one file each. None of them decides a checkpoint, and none is called like a verdict.
 
 mod check_checkpoint;
+mod companion;
 mod decide_policy;
 mod explain_policy;
 mod flame_activate;
@@ -24,7 +25,6 @@ mod flame_summarize;
 mod flame_tree;
 mod flame_undo;
 mod get_comments;
-mod get_llm_request;
 mod get_review;
 mod inbox;
 mod job_complete;
@@ -40,7 +40,6 @@ mod show_report;
 mod show_run;
 mod todo_complete;
 mod todo_list;
-mod vector_search;
 
 use checkrein_engine::EngineError;
 use schemars::JsonSchema;
@@ -51,7 +50,7 @@ use super::tool::Tool;
 use crate::error::{Kind, Problem};
 
 pub fn all() -> Vec<Tool> {
-    vec![
+    let mut tools = vec![
         request_checkpoint::tool(),
         check_checkpoint::tool(),
         todo_list::tool(),
@@ -69,8 +68,6 @@ pub fn all() -> Vec<Tool> {
         list_runs::tool(),
         show_run::tool(),
         show_report::tool(),
-        vector_search::tool(),
-        get_llm_request::tool(),
         explain_policy::tool(),
         decide_policy::tool(),
         flame_autonomy_config::tool(),
@@ -93,7 +90,9 @@ pub fn all() -> Vec<Tool> {
         flame_status::tool(),
         flame_context_preview::tool(),
         flame_get_state::tool(),
-    ]
+    ];
+    tools.extend(companion::tools());
+    tools
 }
 
 /// No arguments beside the session.
