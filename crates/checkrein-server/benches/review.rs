@@ -1,17 +1,19 @@
 //! How long the page of a review with a large diff takes, from the request to its last byte. Run by `scripts/bench`.
 
 use std::error::Error;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 #[path = "../../checkrein-engine/benches/shared/mod.rs"]
 mod shared;
 
+mod served;
+
+use served::{Browser, Server};
 use shared::{Table, verdict};
 
+const STORE: &str = "store.db";
 const LINES: usize = 5_000;
 const TURNS: usize = 21;
 const GOAL: Duration = Duration::from_millis(200);
@@ -21,30 +23,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     if std::env::args().any(|argument| argument == "--test") {
         return Ok(());
     }
-    let binary = std::env::var("CHECKREIN_BIN").map_err(|_| "run it by scripts/bench")?;
+    served::binary()?;
     let place = tempfile::tempdir_in(std::env::current_dir()?)?;
-    let run = |arguments: &[&str]| -> Result<String, Box<dyn Error>> {
-        let done = Command::new(&binary)
-            .args(arguments)
-            .args(["--store", "store.db"])
-            .current_dir(place.path())
-            .output()?;
-        Ok(String::from_utf8(done.stdout)?.trim().to_owned())
-    };
-    prepare(place.path())?;
-    let token = run(&["token", "create", "--role", "admin", "--name", "bench"])?;
-    let job = run(&["job", "Write much", "--agent", "cmd:./agent.sh", "--queue"])?;
-    run(&["resume", &job])?;
-    let mut server = Server::start(&binary, place.path())?;
-    let cookie = server.signed_in(&token)?;
+    let place = place.path();
+    prepare(place)?;
+    let token = served::token(place, STORE)?;
+    let job = served::run(place, STORE, &["job", "Write much", "--agent", "cmd:./agent.sh", "--queue"])?;
+    served::run(place, STORE, &["resume", &job])?;
+    let server = Server::start(place, STORE, &["--no-worker"])?;
+    let mut browser = Browser::signed_in(server.address, &token)?;
     let mut table = Table::default();
     for (name, query) in [("unified", "file=large.rs"), ("side by side", "file=large.rs&view=split")] {
         let mut times = Vec::new();
         let mut bytes = 0;
         for _ in 0..TURNS {
             let begun = Instant::now();
-            let answer =
-                server.ask(&format!("GET /reviews/{job}.1?{query}"), &format!("Cookie: {cookie}\r\n"), "")?;
+            let answer = browser.get(&format!("/reviews/{job}.1?{query}"))?;
             times.push(begun.elapsed());
             let lines = answer.matches("data-line=").count();
             if lines < LINES {
@@ -67,6 +61,22 @@ fn main() -> Result<(), Box<dyn Error>> {
             ),
         );
     }
+    let page = browser.get(&format!("/reviews/{job}.1"))?;
+    let weight = browser.weight_of_files(&page)?;
+    table.row(
+        "the files that page loads",
+        format!("{:.1} KB", weight as f64 / 1e3),
+        &verdict(weight <= 100_000, "≤ 100 KB"),
+        "nothing is compressed".into(),
+    );
+    let begun = Instant::now();
+    let bytes = browser.get(&format!("/reviews/{job}.1/now"))?.len();
+    table.row(
+        "what it looks at when something happens",
+        format!("{:.1} ms", begun.elapsed().as_secs_f64() * 1e3),
+        "",
+        format!("{bytes} B"),
+    );
     table.print();
     Ok(())
 }
@@ -85,62 +95,4 @@ fn prepare(place: &Path) -> Result<(), Box<dyn Error>> {
     std::fs::write(place.join("agent.sh"), agent)?;
     Command::new("chmod").arg("+x").arg(place.join("agent.sh")).status()?;
     Ok(())
-}
-
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(binary: &str, place: &Path) -> Result<Server, Box<dyn Error>> {
-        let log = place.join("server.log");
-        let child = Command::new(binary)
-            .args(["serve", "--listen", "127.0.0.1:0", "--rate", "0", "--no-worker", "--store", "store.db"])
-            .current_dir(place)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(std::fs::File::create(&log)?)
-            .spawn()?;
-        let mut server = Server { child, address: String::new() };
-        let begun = Instant::now();
-        while server.address.is_empty() {
-            if begun.elapsed() > Duration::from_secs(20) {
-                return Err("the server did not start".into());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-            let said = std::fs::read_to_string(&log)?;
-            if let Some((_, rest)) = said.split_once("listens on http://") {
-                server.address = rest.lines().next().unwrap_or_default().trim().to_owned();
-            }
-        }
-        Ok(server)
-    }
-
-    fn signed_in(&mut self, token: &str) -> Result<String, Box<dyn Error>> {
-        let body = format!("{{\"token\": \"{token}\"}}");
-        let answer = self.ask("POST /v1/session", "Content-Type: application/json\r\n", &body)?;
-        let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
-        let cookie = cookie.and_then(|cookie| cookie.split(';').next()).ok_or("nobody is signed in")?;
-        Ok(cookie.to_owned())
-    }
-
-    fn ask(&mut self, what: &str, headers: &str, body: &str) -> Result<String, Box<dyn Error>> {
-        let mut stream = TcpStream::connect(&self.address)?;
-        let (address, length) = (&self.address, body.len());
-        write!(
-            stream,
-            "{what} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
-        )?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        Ok(String::from_utf8_lossy(&answer).into_owned())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -4,9 +4,8 @@ use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use checkrein_core::checkpoint::Verdict;
 use checkrein_core::config::Settings;
@@ -19,6 +18,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 #[path = "../../checkrein-engine/benches/shared/mod.rs"]
 mod shared;
 
+mod served;
+
+use served::Server;
 use shared::{Table, rate, verdict};
 
 const CLIENTS: usize = 64;
@@ -33,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if std::env::args().any(|argument| argument == "--test") {
         return Ok(());
     }
-    let binary = std::env::var("CHECKREIN_BIN").map_err(|_| "run it by scripts/bench")?;
+    served::binary()?;
     // On the disk the work is on: a temporary directory may be memory.
     let place = tempfile::tempdir_in(std::env::current_dir()?)?;
     let mut table = Table::default();
@@ -41,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut own, mut over) = (Vec::new(), Vec::new());
     for turn in 0..TURNS {
         own.push(store_alone(&place.path().join(format!("own-{turn}.db")))?);
-        let server = Server::start(&binary, place.path(), &format!("served-{turn}.db"))?;
+        let server = Asked::start(place.path(), &format!("served-{turn}.db"))?;
         over.push(server.changes()?);
     }
     let (own, over) = (middle(own), middle(over));
@@ -54,11 +56,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         format!("{:.0} % of it", 100.0 * share),
     );
 
-    let server = Server::start(&binary, place.path(), "idle.db")?;
-    let idle = server.memory()?;
+    let server = Asked::start(place.path(), "idle.db")?;
+    let idle = server.server.memory()?;
     table.row("a server nobody asks", mb(idle), &verdict(idle <= 30.0 * MB, "≤ 30 MB"), String::new());
     let listening = server.subscribe(SUBSCRIBERS)?;
-    let heard = server.memory()?;
+    let heard = server.server.memory()?;
     table.row(
         "the same with 5,000 streams of events",
         mb(heard),
@@ -114,44 +116,16 @@ fn store_alone(path: &Path) -> Result<f64, Box<dyn Error>> {
     Ok((CLIENTS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
 }
 
-struct Server {
-    child: Child,
-    address: SocketAddr,
+/// A server, and by whose word it is asked.
+struct Asked {
+    server: Server,
     token: String,
 }
 
-impl Server {
-    fn start(binary: &str, place: &Path, store: &str) -> Result<Server, Box<dyn Error>> {
-        let made = Command::new(binary)
-            .args(["token", "create", "--role", "admin", "--name", "bench", "--store", store])
-            .current_dir(place)
-            .output()?;
-        let token = String::from_utf8(made.stdout)?.trim().to_owned();
-        let log = std::fs::File::create(place.join(format!("{store}.log")))?;
-        let child = Command::new(binary)
-            .args(["serve", "--listen", "127.0.0.1:0", "--rate", "0", "--store", store])
-            .current_dir(place)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()?;
-        let mut server = Server { child, address: ([127, 0, 0, 1], 0).into(), token };
-        let begun = Instant::now();
-        while server.address.port() == 0 {
-            if begun.elapsed() > Duration::from_secs(20) {
-                return Err("the server does not say where it listens".into());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-            let said = std::fs::read_to_string(place.join(format!("{store}.log")))?;
-            let port = said
-                .split("127.0.0.1:")
-                .nth(1)
-                .map(|rest| rest.chars().take_while(char::is_ascii_digit).collect::<String>());
-            if let Some(port) = port.and_then(|port| port.parse().ok()) {
-                server.address.set_port(port);
-            }
-        }
-        Ok(server)
+impl Asked {
+    fn start(place: &Path, store: &str) -> Result<Asked, Box<dyn Error>> {
+        let token = served::token(place, store)?;
+        Ok(Asked { server: Server::start(place, store, &[])?, token })
     }
 
     /// Changes per second of clients that each wait for their answers. They share one thread and have
@@ -161,7 +135,7 @@ impl Server {
         runtime.block_on(async {
             let mut clients = Vec::new();
             for client in 0..CLIENTS {
-                let connection = Connection::open(self.address).await?;
+                let connection = Connection::open(self.server.address).await?;
                 let requests: Vec<Vec<u8>> =
                     (0..ROUNDS).flat_map(|round| self.requests(&format!("c-{client}-{round}"))).collect();
                 clients.push((connection, requests));
@@ -186,7 +160,7 @@ impl Server {
     /// A checkpoint is asked for, and approved.
     fn requests(&self, id: &str) -> [Vec<u8>; 2] {
         let post = |path: &str, body: &str| {
-            let (address, token, length) = (self.address, &self.token, body.len());
+            let (address, token, length) = (self.server.address, &self.token, body.len());
             format!(
                 "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
                  content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
@@ -204,10 +178,10 @@ impl Server {
     fn subscribe(&self, count: usize) -> Result<Vec<TcpStream>, Box<dyn Error>> {
         let mut open = Vec::new();
         for _ in 0..count {
-            let mut stream = TcpStream::connect(self.address)?;
+            let mut stream = TcpStream::connect(self.server.address)?;
             let request = format!(
                 "GET /v1/events HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\naccept: text/event-stream\r\n\r\n",
-                self.address, self.token
+                self.server.address, self.token
             );
             stream.write_all(request.as_bytes())?;
             let mut start = [0; 15];
@@ -218,22 +192,6 @@ impl Server {
             open.push(stream);
         }
         Ok(open)
-    }
-
-    /// What it has in memory, in bytes.
-    fn memory(&self) -> Result<f64, Box<dyn Error>> {
-        std::thread::sleep(Duration::from_secs(1));
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
-        let kib: f64 = line.trim().trim_end_matches(" kB").trim().parse()?;
-        Ok(kib * 1024.0)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
