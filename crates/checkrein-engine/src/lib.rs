@@ -71,6 +71,7 @@ pub use run::{
     output_name,
 };
 pub use search::{SearchAnswer, SearchBy, SearchHit, SearchRequest};
+pub use secret::Masker;
 pub use session::{NewSession, SessionOf};
 pub use store::{CopiedStore, Sweep, SweptAll, copy_store, restore_store};
 pub use token::{NewToken, PREFIX as TOKEN_PREFIX, Token};

@@ -81,42 +81,30 @@ impl Engine {
                 clean = Cow::Owned(cleaner);
             }
         }
-        for job in named(text) {
-            if let Cow::Owned(cleaner) = self.redacted_of_job(&job, &clean) {
+        for secrets in named(text).iter().filter_map(|job| self.secrets_of_job(job)) {
+            if let Cow::Owned(cleaner) = secrets.masked(&clean) {
                 clean = Cow::Owned(cleaner);
             }
         }
         clean
     }
 
-    /// A text about a job, without what is secret of the addresses it was given.
-    pub fn redacted_of_job<'t>(&self, id: &RunId, text: &'t [u8]) -> Cow<'t, [u8]> {
-        match self.secrets_of_job(id) {
-            Some(secrets) => secrets.masked(text),
-            None => Cow::Borrowed(text),
-        }
+    /// What takes secrets out of texts about these jobs: what is secret here, and of the addresses each job
+    /// was given. Looked up once, for as many texts as there are.
+    pub fn masker(&self, about: &[RunId]) -> Masker<'_> {
+        Masker { engine: self, of_jobs: about.iter().filter_map(|job| self.secrets_of_job(job)).collect() }
     }
 
     /// JSON without what is secret here, of the jobs it names, or of the one it is about. Only texts in it
     /// change, so it stays what it was: a secret may look like a number, or like a field of ours.
     pub fn redacted_json<'t>(&self, json: &'t [u8], about: Option<&RunId>) -> Cow<'t, [u8]> {
-        let clean = |text: &'_ [u8]| -> Option<Vec<u8>> {
-            let mut clean = self.redacted(text);
-            if let Some(Cow::Owned(cleaner)) = about.map(|job| self.redacted_of_job(job, &clean)) {
-                clean = Cow::Owned(cleaner);
-            }
-            (*clean != *text).then(|| clean.into_owned())
+        let Cow::Owned(cleaned) = self.masker(about.map_or(&[], std::slice::from_ref)).masked(json) else {
+            return Cow::Borrowed(json);
         };
-        let Some(cleaned) = clean(json) else { return Cow::Borrowed(json) };
         let Ok(mut value) = serde_json::from_slice::<Value>(json) else { return Cow::Owned(cleaned) };
         let jobs: Vec<RunId> = named(json).into_iter().chain(about.cloned()).collect();
-        let mask = |text: &str| {
-            let mut clean = self.redacted(text.as_bytes()).into_owned();
-            for job in &jobs {
-                clean = self.redacted_of_job(job, &clean).into_owned();
-            }
-            String::from_utf8_lossy(&clean).into_owned()
-        };
+        let masker = self.masker(&jobs);
+        let mask = |text: &str| String::from_utf8_lossy(&masker.masked(text.as_bytes())).into_owned();
         mask_texts(&mut value, &mask);
         Cow::Owned(serde_json::to_vec(&value).unwrap_or(cleaned))
     }
@@ -126,11 +114,7 @@ impl Engine {
     pub fn redacted_view(&self, mut view: CheckpointView) -> CheckpointView {
         if let Some(content) = view.content.as_mut().filter(|content| content.encoding == Encoding::Bytes) {
             let run = view.checkpoint.run.as_deref().map(RunId::new);
-            let mut clean = self.redacted(&content.bytes).into_owned();
-            if let Some(run) = run {
-                clean = self.redacted_of_job(&run, &clean).into_owned();
-            }
-            content.bytes = clean;
+            content.bytes = self.masker(run.as_slice()).masked(&content.bytes).into_owned();
         }
         view
     }
@@ -151,6 +135,24 @@ impl Engine {
         }
         known.insert(id.clone(), Arc::clone(&secrets));
         Some(secrets)
+    }
+}
+
+/// Takes out what is secret here and of some jobs.
+pub struct Masker<'e> {
+    engine: &'e Engine,
+    of_jobs: Vec<Arc<Secrets>>,
+}
+
+impl Masker<'_> {
+    pub fn masked<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let mut clean = self.engine.redacted(text);
+        for secrets in &self.of_jobs {
+            if let Cow::Owned(cleaner) = secrets.masked(&clean) {
+                clean = Cow::Owned(cleaner);
+            }
+        }
+        clean
     }
 }
 

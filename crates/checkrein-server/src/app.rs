@@ -1,6 +1,5 @@
 //! What all calls share.
 
-use std::borrow::Cow;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -231,11 +230,6 @@ impl App {
     /// Waits until git may be started once more; none only where it never may.
     pub async fn git_turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.0.git).acquire_owned().await.ok()
-    }
-
-    /// A text without what is secret here.
-    pub fn redacted<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        self.engine().redacted(text)
     }
 
     /// Whether the server is about to end; it may still answer for a while.

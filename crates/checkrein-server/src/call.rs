@@ -214,11 +214,7 @@ fn masked(app: &App, mut sent: Sent) -> Sent {
         let clean = if json {
             app.engine().redacted_json(bytes, about.as_ref())
         } else {
-            let clean = app.redacted(bytes);
-            match about.as_ref().map(|job| app.engine().redacted_of_job(job, &clean)) {
-                Some(Cow::Owned(cleaner)) => Cow::Owned(cleaner),
-                _ => clean,
-            }
+            app.engine().masker(about.as_slice()).masked(bytes)
         };
         if let Cow::Owned(clean) = clean {
             *bytes = clean;

@@ -72,8 +72,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             let answer = session.wait(session.engine.search(&who, &args.run, &request))?;
             let run = answer.run.clone();
             let found = serde_json::to_vec(&Search::from(answer)).unwrap_or_default();
-            let clean = session.engine.redacted(&found).into_owned();
-            let clean = session.engine.redacted_of_job(&run, &clean).into_owned();
+            let clean = session.engine.redacted_json(&found, Some(&run));
             serde_json::from_slice::<Search>(&clean)
                 .map_err(|error| CliError::failed(format!("the answer cannot be read: {error}")))?
         }

@@ -50,7 +50,7 @@ impl Engine {
     }
 
     /// What must not be seen of the addresses a job was given.
-    pub fn job_secrets(&self, id: &RunId) -> Vec<String> {
+    pub(crate) fn job_secrets(&self, id: &RunId) -> Vec<String> {
         let addresses = JobPlace::of(&self.store, id).addresses_kept();
         addresses.iter().flat_map(|(_, address)| Datasource::secrets(address)).collect()
     }

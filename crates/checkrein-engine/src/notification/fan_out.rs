@@ -127,7 +127,7 @@ impl Engine {
         let bytes = match content.encoding {
             Encoding::Json => self.redacted_json(&content.bytes, Some(&run)).into_owned(),
             Encoding::Text | Encoding::Bytes => {
-                self.redacted_of_job(&run, &self.redacted(&content.bytes)).into_owned()
+                self.masker(std::slice::from_ref(&run)).masked(&content.bytes).into_owned()
             }
         };
         Content { bytes, ..content }

@@ -2,49 +2,30 @@
 
 use std::borrow::Cow;
 
-use crate::app::App;
 use checkrein_core::run::RunId;
+use checkrein_engine::Masker;
+
+use crate::app::App;
 
 /// Attributes that hold what others wrote.
 const WRITTEN: [&str; 6] = ["value", "title", "placeholder", "aria-label", "data-text", "alt"];
 
-pub struct Mask<'a> {
-    app: &'a App,
-    of_job: Vec<String>,
-}
+pub struct Mask<'a>(Masker<'a>);
 
 impl<'a> Mask<'a> {
     pub fn new(app: &'a App, about: &[RunId]) -> Mask<'a> {
-        let secrets = about.iter().flat_map(|job| app.engine().job_secrets(job));
-        // Shorter ones would be found in every other word.
-        let mut of_job: Vec<String> = secrets.filter(|secret| secret.len() >= 4).collect();
-        // One may begin with another; the longer one must not leave its end behind.
-        of_job.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        of_job.dedup();
-        Mask { app, of_job }
+        Mask(app.engine().masker(about))
     }
 
     pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
-        let clean = match self.app.redacted(&bytes) {
+        match self.0.masked(&bytes) {
             Cow::Owned(clean) => clean,
             Cow::Borrowed(_) => bytes,
-        };
-        if self.of_job.is_empty() {
-            return clean;
-        }
-        match String::from_utf8(clean) {
-            Ok(text) => self.without_of_job(text).into_bytes(),
-            Err(error) => error.into_bytes(),
         }
     }
 
-    fn without_of_job(&self, mut text: String) -> String {
-        for secret in &self.of_job {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), "***");
-            }
-        }
-        text
+    pub fn string(&self, text: &str) -> String {
+        String::from_utf8_lossy(&self.0.masked(text.as_bytes())).into_owned()
     }
 
     /// The same for a page.
@@ -97,11 +78,10 @@ impl<'a> Mask<'a> {
             return out.push_str(text);
         }
         let plain = unescaped(text);
-        let clean = self.bytes(plain.as_bytes().to_vec());
-        if clean == plain.as_bytes() {
-            return out.push_str(text);
+        match self.0.masked(plain.as_bytes()) {
+            Cow::Borrowed(_) => out.push_str(text),
+            Cow::Owned(clean) => maud::Render::render_to(&String::from_utf8_lossy(&clean).as_ref(), out),
         }
-        maud::Render::render_to(&String::from_utf8_lossy(&clean).as_ref(), out);
     }
 }
 
