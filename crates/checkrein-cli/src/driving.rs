@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::commands::report::Shape;
 use crate::error::{CliError, Exit, note, say};
-use crate::output::{Output, harmless, one_line};
+use crate::output::{self, Output, harmless, one_line};
 use crate::progress::Progress;
 use crate::prompt::{Chosen, choose};
 use crate::remedies;
@@ -33,6 +33,15 @@ pub struct Driving {
     json: bool,
     #[command(flatten)]
     shape: Shape,
+}
+
+/// What becomes of a run once it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GoesOn {
+    /// A server goes on with it.
+    Server,
+    /// Whoever resumes it.
+    Nobody,
 }
 
 /// What a check-in, a gate and a prompt may be answered.
@@ -77,7 +86,7 @@ impl Driving {
             let now = checkrein_engine::now();
             let Some(checkpoint) = view.checkpoint.clone() else { return self.ended(&view, now) };
             if !self.answer_there(remote, &view, &checkpoint, &stop).await? {
-                return self.held(&view, &checkpoint, now);
+                return self.held(&view, &checkpoint, GoesOn::Server, now);
             }
             (known, answered) = (view.run.state.version, Some(checkpoint));
             progress.go_on();
@@ -169,7 +178,7 @@ impl Driving {
                         .answer(session, &mut driver, &checkpoint, interactive, &stop, &mut progress)
                         .await?;
                     if !answered {
-                        return self.held(driver.view(), &checkpoint, session.engine.now());
+                        return self.held(driver.view(), &checkpoint, GoesOn::Nobody, session.engine.now());
                     }
                     progress.go_on();
                 }
@@ -241,16 +250,34 @@ impl Driving {
         }
     }
 
-    fn held(&self, view: &RunView, checkpoint: &str, now: Timestamp) -> Result<Output, CliError> {
+    fn held(
+        &self,
+        view: &RunView,
+        checkpoint: &str,
+        goes_on: GoesOn,
+        now: Timestamp,
+    ) -> Result<Output, CliError> {
         let (id, hold) = (&view.run.id, view.run.state.hold.as_ref());
         let question = one_line(&hold.map(|hold| hold.question()).unwrap_or_default());
-        let how = match hold.map(|hold| hold.kind) {
-            Some(HoldKind::Review) => format!(
-                "`checkrein review {checkpoint}` shows it, and takes comments and your verdict\n  \
-                 `checkrein approve {checkpoint}`, `checkrein request-changes {checkpoint} -m WHAT` or \
-                 `checkrein reject {checkpoint} -m WHY` answers, then `checkrein resume {id}` goes on"
+        // Over HTTP a verdict on a review names what was looked at.
+        let digest = if goes_on == GoesOn::Server { " --digest DIGEST" } else { "" };
+        let how = match (hold.map(|hold| hold.kind), goes_on) {
+            (Some(HoldKind::Review), _) => {
+                let then = match goes_on {
+                    GoesOn::Server => "and the server goes on".to_owned(),
+                    GoesOn::Nobody => format!("then `checkrein resume {id}` goes on"),
+                };
+                format!(
+                    "`checkrein review {checkpoint}` shows it, and takes comments and your verdict\n  \
+                     `checkrein approve {checkpoint}{digest}`, `checkrein request-changes {checkpoint} -m WHAT{digest}` or \
+                     `checkrein reject {checkpoint} -m WHY{digest}` answers, {then}"
+                )
+            }
+            (_, GoesOn::Server) => format!(
+                "`checkrein checkpoint show {checkpoint}` shows what it is about\n  \
+                 `checkrein approve {checkpoint}` goes on, `checkrein reject {checkpoint} -m WHY` stops it"
             ),
-            _ => format!(
+            (_, GoesOn::Nobody) => format!(
                 "`checkrein checkpoint show {checkpoint}` shows what it is about\n  \
                  `checkrein approve {checkpoint}` and `checkrein resume {id}` go on, \
                  `checkrein reject {checkpoint} -m WHY` stops it"
@@ -377,12 +404,8 @@ fn summary(asked: &Value) -> String {
     {
         let _ = writeln!(out, "  {reason}");
     }
-    let counted = |name: &str, one: &str| match count(name) {
-        1 => format!("1 {one}"),
-        number => format!("{number} {one}s"),
-    };
-    let (warnings, errors) = (counted("warnings", "warning"), counted("errors", "error"));
-    let _ = writeln!(out, "  since the last check-in: {warnings}, {errors}");
+    let found = output::findings(count("warnings"), count("errors"));
+    let _ = writeln!(out, "  since the last check-in: {found}");
     for (kind, name) in [("error", "errors"), ("warning", "warnings")] {
         for finding in list(asked, name).iter().take(10) {
             let _ = writeln!(out, "  {kind} {}", finding_line(finding));

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::error::{CliError, Exit};
 use crate::pager;
 
-pub use checkrein_core::shown::{harmless, one_line};
+pub use checkrein_core::shown::{count, harmless, one_line};
 
 pub const HEADING: Style = Style::new().bold();
 pub const FAINT: Style = Style::new().dimmed();
@@ -76,11 +76,6 @@ impl Output {
             Err(error) => CliError::failed(format!("stdout cannot be written: {error}")).report(),
         }
     }
-}
-
-/// `1 checkpoint`, `2 checkpoints`.
-pub fn count(number: u64, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// `1 warning, 0 errors`.

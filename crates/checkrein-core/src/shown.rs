@@ -16,3 +16,8 @@ pub fn harmless(text: &str) -> String {
 pub fn one_line(text: &str) -> String {
     text.split(['\n', '\r']).map(harmless).collect::<Vec<_>>().join(" ")
 }
+
+/// `1 file`, `2 files`.
+pub fn count(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}

@@ -9,6 +9,7 @@ use checkrein_core::frame::FrameError;
 use checkrein_core::principal::Role;
 use checkrein_core::run::RunId;
 use checkrein_core::run::job::HandInRefusal;
+use checkrein_core::shown::count;
 use checkrein_forge::ForgeError;
 use checkrein_store::{StoreError, TransferError, Version};
 
@@ -83,7 +84,7 @@ pub enum EngineError {
     OpenConflict { id: CheckpointId, files: Vec<String> },
     #[error("`{file}` did not change in review `{id}`")]
     NotInReview { id: CheckpointId, file: String },
-    #[error("`{file}` has {lines} lines, not {line}")]
+    #[error("`{file}` has {}, there is no line {line}", count(*lines as u64, "line"))]
     NoLine { file: String, line: u32, lines: usize },
     #[error("the branch of `{id}` is at {head} now, not at {looked_at}; nothing was changed")]
     HeadMoved { id: CheckpointId, looked_at: String, head: String },

@@ -5,6 +5,7 @@ use checkrein_core::checkpoint::{Checkpoint, CheckpointStatus};
 use checkrein_core::decision::{Situation, decide};
 use checkrein_core::deliverable::{Content, Deliverable};
 use checkrein_core::principal::Principal;
+use checkrein_core::shown::count;
 use checkrein_store::{CheckpointFilter, Page, StoredCheckpoint, Version};
 use serde_json::Value;
 
@@ -83,7 +84,8 @@ impl Engine {
         };
         let text = |name: &str| asked.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let review = asked.get("kind").and_then(Value::as_str) == Some("review");
-        let because = Some(text("reason")).filter(|reason| !reason.is_empty());
+        // A check-in may have no other reason than its question.
+        let because = Some(text("reason")).filter(|reason| !reason.is_empty() && *reason != text("question"));
         Ok(Asks {
             kind: if review { AskKind::Review } else { AskKind::CheckIn },
             question: text("question"),
@@ -115,7 +117,9 @@ fn found(asked: &Value) -> String {
     };
     match (counted("errors"), counted("warnings")) {
         (0, 0) => "Nothing was found since it last asked.".to_owned(),
-        (errors, warnings) => format!("Since it last asked: {errors} errors, {warnings} warnings."),
+        (errors, warnings) => {
+            format!("Since it last asked: {}, {}.", count(errors, "error"), count(warnings, "warning"))
+        }
     }
 }
 

@@ -183,6 +183,9 @@ fn a_job_is_given_reviewed_and_let_further() {
     let runs = there.ask(&["runs", "--json"]).json();
     let run = runs["items"][0]["run_id"].as_str().unwrap().to_owned();
     let review = format!("{run}.1");
+    // What is said to be done next is what a server takes.
+    let next = format!("`checkrein approve {review} --digest DIGEST`");
+    assert!(held.stderr.contains(&next) && !held.stderr.contains("checkrein resume"), "{}", held.seen());
     there.same(&["review", &review, "--plain"]);
     there.same(&["review", &review, "--stat"]);
     let level = there.ask(&["level", &run, "review"]);

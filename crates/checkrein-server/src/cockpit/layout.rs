@@ -115,7 +115,7 @@ fn document(visit: &Visit, view: &View) -> Markup {
                     script type="module" src=(assets::address(name)) {}
                 }
             }
-            body data-me=[visit.guest.as_ref().map(|guest| &guest.by.name)] data-live=[live(view)] {
+            body data-me=[visit.guest.as_ref().map(|guest| &guest.by.name)] data-live=[live(view)] data-looks-at=[view.looks_at.as_deref()] {
                 a class="skip" href="#main" { "Skip to the content" }
                 header class="top" {
                     a class="brand" href="/" { (mark()) span { "Checkrein" } }

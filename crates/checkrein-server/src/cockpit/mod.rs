@@ -87,6 +87,7 @@ fn pages() -> Vec<Page> {
         frame::list::page(),
         frame::show::page(),
         review::show::page(),
+        review::now::page(),
         review::decide::page(),
         review::comment::page(),
         review::resolve::page(),

@@ -20,6 +20,7 @@ pub struct View {
     pub place: Option<Place>,
     pub status: StatusCode,
     pub live: Vec<Live>,
+    pub looks_at: Option<String>,
     pub about: Vec<RunId>,
     pub files: Vec<&'static str>,
     pub secrets: Secrets,
@@ -60,6 +61,7 @@ impl View {
             place: None,
             status: StatusCode::OK,
             live: Vec::new(),
+            looks_at: None,
             about: Vec::new(),
             files: Vec::new(),
             secrets: Secrets::Masked,
@@ -77,6 +79,11 @@ impl View {
     pub fn live(mut self, live: Live) -> View {
         self.live.push(live);
         self
+    }
+
+    /// They are fetched from another page, which has fewer of them.
+    pub fn looking_at(self, page: String) -> View {
+        View { looks_at: Some(page), ..self }
     }
 
     /// A job whose secrets it must not show.

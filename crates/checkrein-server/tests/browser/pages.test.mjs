@@ -54,6 +54,13 @@ before(async () => {
     await here.api("ann", "/v1/checkpoints", { id, worker, phase: "draft", type: kind, deliverable: `Dear customers, ${EVIL}\n\nthis year was good.` });
   }
   await here.api("ann", "/v1/webhooks", { url: "https://hooks.example/team", name: `team ${EVIL}` });
+  for (const move of [
+    { move: "push", goal: `Ship release 4.2 ${EVIL}` },
+    { move: "push", goal: "Mend the login" },
+    { move: "pop", status: "completed", summary: `The session is checked first ${EVIL}`, artifacts: ["src/login.rs"] },
+    { move: "push", goal: "Write the notes" },
+    { move: "plan", goal: "Tell the customers" },
+  ]) await here.api("ann", "/v1/frames/release/moves", move);
   ann = await here.visitor("ann");
 });
 after(async () => { await here?.end(); });
@@ -82,6 +89,12 @@ test("every page is sound, safe and fits, light and dark, wide and narrow", { ti
     ["people", "/people"],
     ["webhooks", "/webhooks"],
     ["settings", "/settings"],
+    ["frames", "/frames"],
+    ["frame", "/frames/release"],
+    // Where nothing is, what to do next is said.
+    ["inbox-filtered", "/inbox?worker=nobody"],
+    ["runs-filtered", "/runs?workflow=nothing"],
+    ["audit-nothing", `/runs/${run}/audit?q=nothing-like-it`],
     ["nothing", "/nowhere"],
   ];
   for (const [name, path] of pages) {
@@ -94,6 +107,9 @@ test("every page is sound, safe and fits, light and dark, wide and narrow", { ti
   await ann.click("[data-open]");
   await ann.waitForURL(/webhooks\/.+/);
   await looks(ann, "webhook");
+  await ann.keyboard.press("?");
+  await ann.waitForSelector("#keys[open]");
+  await looks(ann, "keys");
 });
 
 test("whoever is not signed in is asked to, and led on", async () => {
@@ -123,6 +139,10 @@ test("the link that a new server prints signs in once", async () => {
     await page.goto(link);
     await page.waitForURL(/\/inbox$/);
     await page.waitForSelector("text=Nothing waits for you");
+    page.faults = [];
+    await looks(page, "inbox-empty");
+    await page.goto(new URL("/runs", page.url()).href);
+    await looks(page, "runs-empty");
     // What was behind # is nowhere any more, and good for nothing.
     assert.ok(!page.url().includes("sign-in"));
     const other = await (await here.browser.newContext()).newPage();
@@ -148,6 +168,7 @@ test("a job is given by the form, with everything it takes, and followed to its 
   await ann.click("text=Give the job");
   // What is wrong is told, and nothing that was written is lost.
   await ann.waitForSelector(".problem");
+  await looks(ann, "job-new-wrong");
   assert.equal(await ann.inputValue("#description"), "Collect the numbers");
   await ann.fill("#datasources", "sales=https://u:p4ssw0rd-x@sales.example/");
   await ann.setInputFiles("#documents", { name: "numbers.md", mimeType: "text/markdown", buffer: Buffer.from("# Numbers\n") });
@@ -191,6 +212,7 @@ test("tokens are made and revoked, webhooks added, tried and removed", async () 
   await ann.fill("#name", "carl");
   await ann.click("text=Make a token");
   assert.match(await ann.textContent("#secret"), /^chk_/);
+  await looks(ann, "people-secret");
   await ann.goto(`${here.address}/people`);
   assert.ok(!(await ann.content()).includes("chk_"));
   await ann.click("#tokens li:has-text('carl') >> text=Revoke");

@@ -45,7 +45,18 @@ fn body(visit: &Visit, found: &CheckpointView, asks: &Asks) -> Markup {
             p class="crumbs" { a href="/inbox" { "Inbox" } " / " (checkpoint.id) }
             h1 { (shown(&asks.question)) }
         }
-        section id="state" data-region="" class="card" {
+        @if !asks.because.is_empty() {
+            section class="card" {
+                h2 { "Why it waits" }
+                ul class="because" { @for reason in &asks.because { li { (shown(reason)) } } }
+            }
+        }
+        section class="card" {
+            h2 { "What is asked about" }
+            (content(found.content.as_ref()))
+        }
+        section id="state" data-region="" class="card" aria-label="Decision" {
+            h2 { "Decision" }
             p { (checkpoint_status(checkpoint.status)) " since "
                 (ago(checkpoint.resolved_at.unwrap_or(checkpoint.created_at), now))
                 @if let Some(by) = &checkpoint.resolved_by { ", by " strong { (shown(by)) } }
@@ -58,16 +69,6 @@ fn body(visit: &Visit, found: &CheckpointView, asks: &Asks) -> Markup {
             } @else if open {
                 p class="hint" { "A reviewer decides this; your role looks." }
             }
-        }
-        @if !asks.because.is_empty() {
-            section class="card" {
-                h2 { "Why it waits" }
-                ul class="because" { @for reason in &asks.because { li { (shown(reason)) } } }
-            }
-        }
-        section class="card" {
-            h2 { "What is asked about" }
-            (content(found.content.as_ref()))
         }
         section class="card" {
             h2 { "Details" }

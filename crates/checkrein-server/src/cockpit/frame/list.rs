@@ -37,10 +37,10 @@ async fn list(visit: Visit) -> Result<View, Problem> {
 fn row(visit: &Visit, item: &SessionItem) -> Markup {
     let goal = item.goal.as_deref().map_or_else(|| "No frame yet".to_owned(), shown);
     html! {
-        article class="row" id={ "s-" (item.id) } {
-            h2 { a href=(link::to(&["frames", &item.id])) { (goal) } }
+        article class="card run" id={ "s-" (item.id) } data-row="" {
+            header { h2 { a href=(link::to(&["frames", &item.id])) data-open="" { (goal) } } }
             p class="meta" {
-                (item.id) " · " (count(item.frames, "frame"))
+                code { (item.id) } " · " (count(item.frames, "frame"))
                 @if let Some(client) = &item.client { " · " (shown(client)) }
                 @if let Some(directory) = &item.directory { " · " (shown(directory)) }
                 " · " (ago(item.updated_at, visit.now()))

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{ago, shown, status};
+use crate::cockpit::parts::{ago, count, shown, status};
 use crate::cockpit::view::View;
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
@@ -94,8 +94,8 @@ fn detail(tree: &FrameTree, frame: &Frame, lead: &str, log: &str) -> Markup {
             h2 { (shown(&frame.goal)) }
             p { (status(frame.status.name()))
                 @if let Some(agent) = &frame.agent { " · " (shown(agent)) }
-                " · " (frame.signals.messages) " messages · " (frame.signals.files.len()) " files · "
-                (frame.signals.errors) " errors · " (frame.signals.tokens) " tokens"
+                " · " (count(frame.signals.messages, "message")) " · " (count(frame.signals.files.len() as u64, "file")) " · "
+                (count(frame.signals.errors, "error")) " · " (count(frame.signals.tokens, "token"))
             }
             @if let Some(summary) = &frame.summary { h3 { "Summary" } pre class="text" { (harmless(summary)) } }
             @if let Some(reason) = &frame.invalidation_reason { h3 { "Withdrawn because" } p { (shown(reason)) } }

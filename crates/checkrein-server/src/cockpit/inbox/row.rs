@@ -17,6 +17,11 @@ pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
         AskKind::Review => link::review(id),
         AskKind::Worker | AskKind::CheckIn => link::checkpoint(id),
     };
+    // A job is known by what it is about, whatever else by what it asks.
+    let (title, below) = match asks.subject.is_empty() {
+        true => (&asks.question, None),
+        false => (&asks.subject, Some(&asks.question)),
+    };
     html! {
         article class="card waiting" id={ "w-" (link::encoded(id)) } data-key=(id) data-row="" {
             header {
@@ -24,10 +29,10 @@ pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
                     input type="checkbox" form="several" name="chosen" value={ (checkpoint.digest) " " (id) }
                         aria-label={ "Select " (id) } data-select="";
                 }
-                h2 { a href=(page) data-open="" { (shown(&asks.question)) } }
+                h2 { a href=(page) data-open="" { (excerpt(title, 160)) } }
                 (ago(checkpoint.created_at, now))
             }
-            @if !asks.subject.is_empty() { p class="subject" { (excerpt(&asks.subject, 160)) } }
+            @if let Some(question) = below { p class="subject" { (shown(question)) } }
             p class="meta" {
                 (kind(asks.kind)) " · " (shown(&checkpoint.worker))
                 @if !checkpoint.phase.is_empty() { " · " (shown(&checkpoint.phase)) }

@@ -47,8 +47,7 @@ pub fn view(visit: &Visit, problem: Option<&Problem>) -> Result<View, Problem> {
                     }
                 }
             }))
-            (levels("job-level", &said("level")))
-            p class="hint" { "Nothing chosen: the expert's level, else the one of the settings." }
+            (levels("job-level", &said("level"), "Nothing chosen: the expert's level, else the one of the settings."))
             (field("documents", "Documents for the agent to read", "It finds them by their names in documents/.", html! {
                 input id="documents" name="documents" type="file" multiple;
             }))

@@ -2,6 +2,7 @@
 
 mod empty;
 mod field;
+mod forge;
 mod pager;
 mod status;
 mod time;
@@ -9,6 +10,7 @@ mod words;
 
 pub use empty::empty;
 pub use field::{choice, field};
+pub use forge::{pull_request, settled};
 pub use pager::{newer_and_older, next_page};
 pub use status::{checkpoint_status, severity, status};
 pub use time::{ago, duration};

@@ -1,5 +1,6 @@
 //! Text that others wrote, and how much of it there is.
 
+pub use checkrein_core::shown::count;
 use checkrein_core::shown::{harmless, one_line};
 use serde_json::Value;
 
@@ -16,12 +17,6 @@ pub fn excerpt(text: &str, chars_max: usize) -> String {
         beginning.push('…');
     }
     one_line(&beginning)
-}
-
-/// `1 file`, `2 files`.
-pub fn count(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }
 
 /// A value as a person reads it: text as it is, the rest as JSON.

@@ -71,8 +71,8 @@ fn token_row(visit: &Visit, token: &TokenRow, now: Timestamp) -> Markup {
         li {
             div {
                 strong { (shown(&token.principal.name)) } " "
-                span class={ "badge " @if over { "still" } @else { "good" } } { (token.principal.role) }
-                @if own { " " span class="badge" { "this browser" } }
+                span class="badge" { (token.principal.role) }
+                @if own { " " span class="badge good" { "this browser" } }
                 p class="meta" {
                     code { (token.id) } " · made " (ago(token.created_at, now))
                     @if let Some(at) = token.revoked_at { " · revoked " (ago(at, now)) }

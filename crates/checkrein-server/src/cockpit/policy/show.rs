@@ -81,7 +81,7 @@ fn whose(visit: &Visit, scope: Option<Scope>, experts: &[String]) -> Markup {
 fn effective(resolution: &Resolution) -> Markup {
     html! {
         section class="card" {
-            h2 { "In force for " (resolution.policy.scope) }
+            h2 { "In force for " (resolution.policy.scope) "s" }
             @for problem in resolution.problems.iter() {
                 p class="notice waits" { (shown(&problem.message)) @if let Some(hint) = &problem.hint { " " (shown(hint)) } }
             }

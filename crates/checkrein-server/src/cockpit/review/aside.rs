@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::material::Material;
 use super::show::{at, short};
 use crate::cockpit::link;
-use crate::cockpit::parts::{checkpoint_status, shown as words};
+use crate::cockpit::parts::{checkpoint_status, count, shown as words};
 use crate::cockpit::visit::Visit;
 
 pub fn shown(visit: &Visit, material: &Material) -> Markup {
@@ -66,7 +66,7 @@ fn verdict(visit: &Visit, material: &Material) -> Markup {
                         label for="reason-changes" { "What should change?" }
                         textarea id="reason-changes" name="reason" rows="4" maxlength="20000" data-draft="changes" {}
                         @if undelivered > 0 {
-                            p class="hint" { "The agent gets this and " (undelivered) " of your comments." }
+                            p class="hint" { "The agent gets this and " (count(undelivered as u64, "comment")) "." }
                         }
                         label class="check" {
                             input type="checkbox" name="start_over" value="yes";

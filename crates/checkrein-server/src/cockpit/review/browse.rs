@@ -147,8 +147,7 @@ pub fn bytes(size: u64) -> String {
 
 fn one(visit: &Visit, id: &str, run: &RunId, file: &BranchFile, editable: bool) -> Markup {
     let mask = Mask::new(&visit.call.app, std::slice::from_ref(run));
-    let text =
-        file.text().map(|text| String::from_utf8(mask.bytes(text.as_bytes().to_vec())).unwrap_or_default());
+    let text = file.text().map(|text| mask.string(text));
     let prose = file.path.to_ascii_lowercase().ends_with(".md") && visit.query.get("as") != Some("source");
     let directory = file.path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let address = |path: &str| below(id, "files", &[("path", path)]);

@@ -46,7 +46,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
             let text = file.text().ok_or_else(|| not_here(path))?;
             let mask = Mask::new(&visit.call.app, std::slice::from_ref(&run));
             // What is masked on the page would be written back as its mask.
-            if mask.bytes(text.as_bytes().to_vec()) != text.as_bytes() {
+            if mask.string(text) != text {
                 return Err(Problem::new(
                     Kind::Invalid,
                     format!("`{path}` has something that is secret here"),

@@ -9,7 +9,7 @@ use super::material::{Material, Since};
 use super::show::at;
 use super::thread::{here, thread};
 use crate::cockpit::link;
-use crate::cockpit::parts::shown;
+use crate::cockpit::parts::{count, shown};
 use crate::cockpit::render::diff;
 use crate::cockpit::render::markdown::{self, Links};
 use crate::cockpit::visit::Visit;
@@ -89,7 +89,7 @@ fn card(visit: &Visit, material: &Material, index: usize, file: &FileDiff, fold:
                 @match fold {
                     Fold::Open => { (content(visit, material, index, file, &threads)) }
                     Fold::Folded(lines) => { p class="fold" {
-                        a class="button" href=(alone) data-unfold="" { "Show " (lines) " lines" }
+                        a class="button" href=(alone) data-unfold="" { "Show " (count(lines as u64, "line")) }
                         span class="quiet" { " It is folded because it is long." }
                     } }
                 }

@@ -54,7 +54,8 @@ impl Material {
         let reviewed = engine.review(by, id).await?;
         let material = engine.review_material(by, &reviewed).await?;
         let rounds = engine.review_rounds(by, &reviewed).await?;
-        let mut review = Review::of(&reviewed, &material);
+        let clone_url = visit.call.clone_url(&reviewed.view.run.id);
+        let mut review = Review::of(&reviewed, &material).elsewhere(clone_url);
         let (since, from) = since(visit, &review, &rounds)?;
         match &since {
             Since::Base => {}
@@ -178,7 +179,7 @@ fn own_name<'p>(own: &str, path: &'p str) -> Option<&'p str> {
 }
 
 fn cleaned(mask: &Mask<'_>, text: String) -> String {
-    String::from_utf8(mask.bytes(text.into_bytes())).unwrap_or_default()
+    mask.string(&text)
 }
 
 fn clean(review: &mut Review, mask: &Mask<'_>) {

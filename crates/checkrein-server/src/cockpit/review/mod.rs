@@ -3,6 +3,7 @@
 //! A page is of one commit. Whatever is sent from it names that commit, and is refused where there is another
 //! one by then.
 
+pub mod now;
 pub mod show;
 
 mod aside;

@@ -3,15 +3,16 @@
 use maud::{Markup, html};
 
 use super::material::{Material, Prose, Since};
-use super::{aside, conflict, files, overview, thread};
+use super::{aside, conflict, files, now, overview, thread};
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{ago, checkpoint_status, excerpt, shown};
+use crate::cockpit::parts::{ago, checkpoint_status, count, excerpt, pull_request, settled, shown};
 use crate::cockpit::render::diff::View as DiffView;
 use crate::cockpit::view::{Live, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
+use crate::wire::review::Review;
 
 pub fn page() -> Page {
     Page::get("/reviews/{id}", show)
@@ -27,6 +28,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         .at(Place::Inbox)
         .full_width()
         .live(Live::Run(run))
+        .looking_at(now::address(&review.id))
         .about(job)
         .with_file("review.css")
         .with_file("review.js"))
@@ -37,7 +39,7 @@ fn body(visit: &Visit, material: &Material) -> Markup {
     html! {
         div class="head" {
             p class="crumbs" {
-                a href="/inbox" { "Inbox" } " / " a href=(link::run(&review.run_id)) { "Job " (short(&review.run_id)) }
+                a href="/inbox" { "Inbox" } " / " a href=(link::run(&review.run_id)) { "Job " (review.run_id) }
                 " / " (review.phase) ", round " (review.round)
             }
             h1 { (excerpt(review.description.as_str().unwrap_or_default(), 160)) }
@@ -52,9 +54,10 @@ fn body(visit: &Visit, material: &Material) -> Markup {
                 " · level " strong { (review.level.as_str().unwrap_or("custom")) }
                 " · branch " code { (shown(&review.branch)) }
                 " · commit " code { (short(&review.head)) }
+                (forge(review))
             }
         }
-        (now(material))
+        (now::region(&material.reviewed))
         div id="news" class="news" role="status" aria-live="polite" {}
         (stale(visit, material))
         div class="review" data-review=(review.id) data-head=(review.head) data-open=[review.open.then_some("")] {
@@ -66,21 +69,22 @@ fn body(visit: &Visit, material: &Material) -> Markup {
                 (files::all(visit, material))
                 (thread::conversation(visit, material))
                 (overview::commits(material))
+                @if review.open { p class="to-verdict" { a class="button" href="#verdict" { "To the decision" } } }
             }
         }
         (keys())
     }
 }
 
-/// What the script compares with what it was when the page was loaded.
-fn now(material: &Material) -> Markup {
-    let review = &material.review;
-    let last = review.comments.last();
+/// Where it is reviewed as well, and what keeps the job from there.
+fn forge(review: &Review) -> Markup {
+    let Some(forge) = &review.forge else { return Markup::default() };
     html! {
-        div id="now" data-region="" hidden {
-            span data-head=(review.head) data-status=(review.status.name().replace('_', " "))
-                data-by=[review.resolved_by.as_deref()] data-comments=(review.comments.len())
-                data-commented=[last.map(|comment| comment.by.as_str())] {}
+        @if let (Some(number), Some(url)) = (forge.number, forge.url.as_deref()) {
+            " · " (pull_request(number, url)) (settled(forge.settled)) " on " (forge.kind.name())
+        }
+        @if let Some(trouble) = &forge.trouble {
+            " · " span class="badge bad" { "no forge now" } " " (shown(trouble))
         }
     }
 }
@@ -107,7 +111,7 @@ fn toolbar(material: &Material) -> Markup {
     let diff = &review.diff;
     html! {
         nav class="toolbar" aria-label="How changes are shown" id="changes" {
-            h2 { "Changes" span class="quiet" { " " (diff.files.len()) " files, " span class="plus" { "+" (diff.added) } " " span class="minus" { "−" (diff.removed) } } }
+            h2 { "Changes" span class="quiet" { " " (count(diff.files.len() as u64, "file")) ", " span class="plus" { "+" (diff.added) } " " span class="minus" { "−" (diff.removed) } } }
             span class="group" role="group" aria-label="Columns" {
                 a class="button" aria-current=[pressed(material.view == DiffView::Unified)] href=(at(material, &[("view", "")])) { "Unified" }
                 a class="button" aria-current=[pressed(material.view == DiffView::Split)] data-key-view="" href=(at(material, &[("view", "split")])) { "Side by side" }

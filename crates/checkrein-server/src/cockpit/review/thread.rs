@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::material::Material;
 use crate::cockpit::link;
-use crate::cockpit::parts::{ago, shown};
+use crate::cockpit::parts::{ago, count, shown};
 use crate::cockpit::render::markdown::{self, Links};
 use crate::cockpit::visit::Visit;
 use crate::wire::review::{Comment, Thread};
@@ -26,7 +26,7 @@ pub fn thread(visit: &Visit, material: &Material, thread: &Thread) -> Markup {
         div class={ "thread" @if settled { " settled" } } id={ "t-" (thread.id) } {
             @if settled {
                 details id={ "settled-" (thread.id) } {
-                    summary { "Settled by " (shown(thread.resolved_by.as_deref().unwrap_or_default())) ": " (comments.len()) " comments" }
+                    summary { "Settled by " (shown(thread.resolved_by.as_deref().unwrap_or_default())) ": " (count(comments.len() as u64, "comment")) }
                     (body)
                 }
             } @else { (body) }

@@ -47,7 +47,7 @@ fn level(visit: &Visit, run: &Run, action: &str) -> Markup {
         details class="action" id="level" {
             summary class="button" { "Change the level…" }
             (visit.form(action, "card", html! {
-                (levels("level-choice", current))
+                (levels("level-choice", current, ""))
                 label { "Or settings of your own, as JSON"
                     textarea name="block" rows="2" placeholder="{\"level\": \"guided\", \"error_tolerance\": \"low\"}" {}
                 }
@@ -59,7 +59,7 @@ fn level(visit: &Visit, run: &Run, action: &str) -> Markup {
 }
 
 /// The levels of jobs to choose from.
-pub fn levels(id: &str, current: &str) -> Markup {
+pub fn levels(id: &str, current: &str, hint: &str) -> Markup {
     html! {
         fieldset {
             legend { "Level" }
@@ -69,6 +69,7 @@ pub fn levels(id: &str, current: &str) -> Markup {
                     span { strong { (level.name) } ": " (level.about) }
                 }
             }
+            @if !hint.is_empty() { p class="hint" { (hint) } }
         }
     }
 }

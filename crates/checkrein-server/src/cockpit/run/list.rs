@@ -93,8 +93,10 @@ fn row(stored: &StoredRun, level: Option<&str>, now: Timestamp) -> Markup {
                 (status(run.state.status_word()))
             }
             p class="meta" {
-                @if run.state.job.is_some() { "Job" } @else { "Workflow" }
-                " · " (shown(&run.workflow))
+                // A job without an expert has no other name than that.
+                @if run.state.job.is_none() { "Workflow · " (shown(&run.workflow)) }
+                @else if run.workflow == "job" { "Job" }
+                @else { "Job · " (shown(&run.workflow)) }
                 @if let Some(level) = level { " · level " strong { (shown(level)) } }
                 " · " (progress(run))
                 @if tally.errors + tally.warnings > 0 {

@@ -51,7 +51,11 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         div id="report" data-region="" {
             section class="card" {
                 dl class="pairs" {
-                    dt { "Status" } dd { (status(report.status.name())) " " (status_words(report.status)) }
+                    dt { "Status" } dd {
+                        (status(report.status.name()))
+                        @let words = status_words(report.status);
+                        @if !words.eq_ignore_ascii_case(&report.status.name().replace('_', " ")) { " " (words) }
+                    }
                     @if let Some(reason) = &report.reason { dt { "Reason" } dd { (shown(reason)) } }
                     dt { "Took" } dd { (duration(report.duration_ms)) }
                     dt { "Found" } dd { (count(report.tally.errors, "error")) ", " (count(report.tally.warnings, "warning")) }

@@ -2,21 +2,23 @@ use checkrein_core::run::job::Spent;
 use checkrein_core::run::{PhaseStatus, RunEvent};
 use checkrein_engine::{Act, AskKind, AttemptOutput, CheckpointView, JobView, RunView};
 use jiff::Timestamp;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::actions::actions;
 use super::told::{self, spent};
 use super::{Tab, tabs, title};
 use crate::cockpit::checkpoint::decide;
 use crate::cockpit::link;
+use crate::cockpit::mask::Mask;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{ago, count, duration, excerpt, shown, status, words_of};
+use crate::cockpit::parts::{ago, count, duration, excerpt, pull_request, settled, shown, status, words_of};
+use crate::cockpit::render::markdown::{self, Links};
 use crate::cockpit::view::{Live, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
 use checkrein_core::activity;
-use checkrein_core::report::Report;
+use checkrein_core::report::{PhaseRow, Report};
 
 /// The end of the log that is shown here; the page of the output has all of it.
 const LOG_BYTES: u64 = 16 << 10;
@@ -62,6 +64,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         div id="actions" data-region="" { (actions(&visit, &run.run)) }
         div class="sides" {
             div {
+                @if let Some(job) = &job { (asked_for(&visit, job)) }
                 section id="timeline" data-region="" class="card" aria-label="Timeline" {
                     h2 { "What happened" }
                     (timeline(&run, now))
@@ -70,16 +73,17 @@ async fn show(visit: Visit) -> Result<View, Problem> {
             div {
                 section id="facts" data-region="" class="card" { (facts(&run, &report, now)) }
                 section id="phases" data-region="" class="card" { (phases(&report)) }
-                @if let Some(job) = &job { (of_job(job)) }
-                section id="artefacts" data-region="" class="card" { (artefacts(&report, job.as_ref())) }
-                section class="card" id="agent" data-region="" {
-                    h2 { "Log" }
-                    @if so_far.tokens > 0 {
-                        p class="meta" { (checkrein_core::activity::used(so_far.tokens, so_far.cost)) " so far" }
+                @if let Some(job) = &job { (todos(job)) }
+                section class="card" aria-labelledby="log-title" {
+                    h2 id="log-title" { "Log" }
+                    div id="agent" data-region="" {
+                        @if run.run.state.under_way.is_some() || so_far.tokens > 0 {
+                            p class="meta" {
+                                @if run.run.state.under_way.is_some() { span data-works="" { "An agent or a step works. " } }
+                                @if so_far.tokens > 0 { (activity::used(so_far.tokens, so_far.cost)) " so far" }
+                            }
+                        }
                     }
-                    @if run.run.state.under_way.is_some() { p class="meta" data-works="" { "An agent or a step works." } }
-                }
-                section class="card" {
                     div id="log" data-region="" data-tail="" class="log" tabindex="0" role="region" aria-label="The end of the log" {
                         (end_of_log(log.as_ref()))
                     }
@@ -88,6 +92,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
                         (message(&visit, id.as_str()))
                     }
                 }
+                section id="artefacts" data-region="" class="card" { (artefacts(&report, job.as_ref())) }
             }
         }
     };
@@ -128,6 +133,9 @@ fn facts(run: &RunView, report: &Report, now: Timestamp) -> Markup {
             dt { "Workflow" } dd { (shown(&run.row.workflow)) }
             @if let Some(work_id) = &run.row.work_id { dt { "Work item" } dd { (shown(work_id)) } }
             @if let Some(of) = &run.row.rerun_of { dt { "Again after" } dd { a href=(link::run(of)) { (of) } } }
+            @if let Some((number, url, settled)) = pull(run) {
+                dt { "Forge" } dd { (pull_request(number, &url)) (settled) }
+            }
             dt { "Given" } dd { (ago(state.created_at, now)) }
             dt { "Took" } dd { (duration(report.duration_ms)) }
             @if report.waited.holds > 0 {
@@ -138,6 +146,12 @@ fn facts(run: &RunView, report: &Report, now: Timestamp) -> Markup {
             @if let Some(stopped) = &state.stopped { dt { "Stopped by" } dd { (shown(&stopped.reason)) } }
         }
     }
+}
+
+/// The pull request of the phase a job is in.
+fn pull(run: &RunView) -> Option<(u64, String, &'static str)> {
+    let link = run.forge_link(&run.run.job()?.1.phase.name())?;
+    Some((link.number?, link.url?, settled(link.settled)))
 }
 
 /// Everything its attempts say they used.
@@ -160,15 +174,20 @@ fn phases(report: &Report) -> Markup {
             @for phase in &report.phases {
                 li {
                     strong { (shown(&phase.name)) } " " (status(phase_word(phase.status, phase.unfinished)))
-                    @if phase.steps > 0 { span class="meta" { " " (phase.steps_done) "/" (phase.steps) " steps" } }
-                    @if let Some(review) = &phase.review { span class="meta" { " " (shown(review)) } }
-                    @if phase.errors.total() + phase.warnings.total() > 0 {
-                        span class="meta" { " " (count(phase.errors.total(), "error")) ", " (count(phase.warnings.total(), "warning")) }
-                    }
+                    span class="meta" { " " (facts_of(phase).join(" · ")) }
                 }
             }
         }
     }
+}
+
+/// What is to be known of a phase beside its status.
+fn facts_of(phase: &PhaseRow) -> Vec<String> {
+    let steps = (phase.steps > 0).then(|| format!("{}/{} steps", phase.steps_done, phase.steps));
+    let (errors, warnings) = (phase.errors.total(), phase.warnings.total());
+    let found = (errors + warnings > 0)
+        .then(|| format!("{}, {}", count(errors, "error"), count(warnings, "warning")));
+    [steps, phase.review.as_deref().map(shown), found].into_iter().flatten().collect()
 }
 
 pub fn phase_word(status: PhaseStatus, unfinished: bool) -> &'static str {
@@ -182,8 +201,25 @@ pub fn phase_word(status: PhaseStatus, unfinished: bool) -> &'static str {
     }
 }
 
-fn of_job(job: &JobView) -> Markup {
-    let Some((definition, state)) = job.view.run.job() else { return Markup::default() };
+/// What a job is to do, in the words it was given in, and how its agent means to do it.
+fn asked_for(visit: &Visit, job: &JobView) -> Markup {
+    let Some((definition, _)) = job.view.run.job() else { return Markup::default() };
+    // Rendered, a secret may be in pieces; it is taken out before.
+    let mask = Mask::new(&visit.call.app, std::slice::from_ref(&job.view.run.id));
+    let plan = job.plan.as_deref().map(|plan| markdown::render(&mask.string(plan), &Links::NONE));
+    html! {
+        section id="plan" data-region="" class="card" {
+            h2 { "What was asked" }
+            p class="lines" { (shown(definition.description.trim_end())) }
+            @if let Some(plan) = plan {
+                details id="plan-text" { summary { "The plan" } div class="md" { (PreEscaped(plan)) } }
+            }
+        }
+    }
+}
+
+fn todos(job: &JobView) -> Markup {
+    let Some((_, state)) = job.view.run.job() else { return Markup::default() };
     let list = |heading: &str, todos: &[checkrein_core::run::job::Todo]| {
         html! {
             @if !todos.is_empty() {
@@ -205,13 +241,6 @@ fn of_job(job: &JobView) -> Markup {
             @if state.phase.todos.is_empty() && state.staged.is_empty() { p class="quiet" { "None yet: the plan makes them." } }
             (list("In this phase", &state.phase.todos))
             (list("Next", &state.staged))
-        }
-        section id="plan" data-region="" class="card" {
-            h2 { "What was asked" }
-            pre class="text" { (shown(&definition.description)) }
-            @if let Some(plan) = &job.plan {
-                details id="plan-text" { summary { "The plan" } pre class="text" { (shown(plan)) } }
-            }
         }
     }
 }

@@ -7,7 +7,7 @@ use checkrein_core::run::{Attempt, Decided, HoldKind, Interruption, RunEvent, Ru
 use maud::{Markup, html};
 
 use crate::cockpit::link;
-use crate::cockpit::parts::{count, duration, excerpt, severity, shown, status};
+use crate::cockpit::parts::{count, duration, excerpt, pull_request, severity, shown, status};
 
 /// How an event looks, and what it says.
 pub struct Told {
@@ -119,7 +119,7 @@ pub fn tell(id: &RunId, event: &RunEvent) -> Told {
         RunEvent::ReviewMoved { files_total, .. } => told(
             "waits",
             html! {
-                "Somebody pushed to the branch under review: " (count(*files_total as u64, "file")) " differ"
+                "Somebody pushed to the branch under review: " (count(*files_total as u64, "changed file")) " now"
             },
         ),
         RunEvent::Forge(news) => forge(news),
@@ -307,11 +307,7 @@ fn forge(news: &ForgeNews) -> Told {
         ForgeNews::PullOpened { pull } => told(
             "still",
             html! {
-                // An address of the forge the user named; anything else is a text.
-                @if pull.url.starts_with("https://") || pull.url.starts_with("http://") {
-                    a href=(pull.url) rel="noreferrer" { "Pull request " (pull.number) }
-                } @else { "Pull request " (pull.number) }
-                " is opened for " (shown(&pull.phase))
+                (pull_request(pull.number, &pull.url)) " is opened for " (shown(&pull.phase))
             },
         ),
         ForgeNews::PullShown { number, .. } => {

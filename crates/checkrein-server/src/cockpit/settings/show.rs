@@ -9,6 +9,7 @@ use crate::cockpit::view::View;
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
 use checkrein_engine::{Act, MATRIX, allowed};
+use checkrein_store::SignedIn;
 
 pub fn page() -> Page {
     Page::get("/settings", show)
@@ -20,6 +21,14 @@ async fn show(visit: Visit) -> Result<View, Problem> {
     let experts = visit.engine().experts(by, &app.expert_files())?;
     let sessions = visit.engine().sessions(by, 0, 100).await?;
     let now = visit.now();
+    let here = visit.guest.as_ref().map(|guest| guest.session.id.as_str());
+    let is_open = |found: &&SignedIn| found.session.ended_at.is_none() && found.session.expires_at > now;
+    let others: Vec<&SignedIn> = sessions
+        .items
+        .iter()
+        .filter(is_open)
+        .filter(|found| found.token.principal.name == by.name && Some(found.session.id.as_str()) != here)
+        .collect();
     let body = html! {
         div class="head" { h1 { "Settings" } }
         section class="card" {
@@ -32,14 +41,12 @@ async fn show(visit: Visit) -> Result<View, Problem> {
             form method="post" action="/sign-out" { button { "Sign out" } }
         }
         section class="card" {
-            h2 { "Your browsers" }
+            h2 { "Your other browsers" }
+            @if others.is_empty() { p class="quiet" { "You are signed in here alone." } }
             ul class="list" {
-                @for found in sessions.items.iter().filter(|found| found.token.principal.name == by.name && found.session.ended_at.is_none() && found.session.expires_at > now) {
+                @for found in &others {
                     li {
-                        div {
-                            "Signed in " (ago(found.session.created_at, now))
-                            @if visit.guest.as_ref().is_some_and(|guest| guest.session.id == found.session.id) { " " span class="badge good" { "this one" } }
-                        }
+                        div { "Signed in " (ago(found.session.created_at, now)) }
                         (visit.form(&link::to(&["people", "sessions", &found.session.id, "end"]), "", html! {
                             input type="hidden" name="back" value="/settings";
                             button aria-label={ "Sign out the browser " (found.session.id) } { "Sign out" }
@@ -52,7 +59,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
             h2 { "What your role may do" }
             ul class="may" {
                 @for (act, _) in MATRIX {
-                    li { @if allowed(by.role, *act) { span class="badge good" { "yes" } } @else { span class="badge" { "no" } } " " (act.name()) }
+                    li { @if allowed(by.role, *act) { span class="badge good" { "yes" } } @else { span class="badge" { "no" } } span { (act.name()) } }
                 }
             }
         }

@@ -214,7 +214,7 @@ function show(state) {
 let looking = false;
 let again = false;
 
-/** Fetches this page again and takes over what changed. */
+/** Fetches this page again, or the one that has what changes of it, and takes that over. */
 export async function look() {
   if (looking) {
     again = true;
@@ -224,7 +224,7 @@ export async function look() {
   try {
     do {
       again = false;
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      const answer = await fetch(document.body.dataset.looksAt ?? location.href, { headers: { Accept: "text/html" } });
       if (answer.status === 401) return show("off");
       if (answer.ok) apply(new DOMParser().parseFromString(await answer.text(), "text/html"), "looked");
     } while (again);

@@ -46,7 +46,9 @@ fn row(webhook: &Webhook, now: Timestamp) -> Markup {
             }
             p class="meta" {
                 (webhook.kind.name()) " · " (shown(&webhook.url)) " · " (webhook.types.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))
-                " · " (webhook.waiting) " on their way, " (webhook.dead) " given up · made " (ago(webhook.created_at, now))
+                @if webhook.waiting > 0 { " · " (webhook.waiting) " on their way" }
+                @if webhook.dead > 0 { " · " (webhook.dead) " given up" }
+                " · made " (ago(webhook.created_at, now))
             }
         }
     }
@@ -58,6 +60,21 @@ pub fn state(webhook: &Webhook) -> Markup {
         @if webhook.disabled_at.is_some() { span class="badge bad" { "given up" } }
         @else if webhook.failing_since.is_some() { span class="badge waits" { "failing" } }
         @else { span class="badge good" { "works" } }
+    }
+}
+
+/// What happened, in words.
+const fn about(kind: NotificationType) -> &'static str {
+    match kind {
+        NotificationType::CheckpointCreated => "Something waits",
+        NotificationType::CheckpointMoved => "What waits has changed",
+        NotificationType::CheckpointResolved => "It was decided",
+        NotificationType::RunCompleted => "A run is done",
+        NotificationType::RunFailed => "A run failed",
+        NotificationType::RunStopped => "A policy or a limit stopped a run",
+        NotificationType::RunPaused => "A run was paused",
+        NotificationType::RunCancelled => "A run was cancelled",
+        NotificationType::WebhookTest => "A test",
     }
 }
 
@@ -80,10 +97,12 @@ fn new(visit: &Visit) -> Markup {
                 }
                 fieldset {
                     legend { "What it is told of" }
-                    @for kind in NotificationType::ALL {
-                        label class="check" {
-                            input type="checkbox" name="types" value=(kind.name()) checked[kind.name() == "checkpoint.created"];
-                            span { (kind.name()) }
+                    div class="columns" {
+                        @for kind in NotificationType::ALL {
+                            label class="check" {
+                                input type="checkbox" name="types" value=(kind.name()) checked[kind == NotificationType::CheckpointCreated];
+                                span { (about(kind)) " " code { (kind.name()) } }
+                            }
                         }
                     }
                 }

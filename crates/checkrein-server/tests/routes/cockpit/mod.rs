@@ -3,6 +3,7 @@
 mod door;
 mod frames;
 mod inbox;
+mod review;
 mod roles;
 mod run;
 

@@ -23,6 +23,8 @@ fn a_job_is_given_followed_and_ended_by_forms() {
     for text in ["Write the letter", "guided", "Approve", "planned", "write it", "read ***"] {
         assert!(shown.contains(text), "no `{text}` in {shown}");
     }
+    // The plan is read as what it says.
+    assert!(shown.contains("<div class=\"md\"><h3"), "{shown}");
     // What the agent copied into its plan is a secret all the same.
     assert!(!shown.contains("hidden-word"), "{shown}");
     let changed = send(&bob, &format!("{path}/level"), &[("level", "dependent")]).expect(303);
