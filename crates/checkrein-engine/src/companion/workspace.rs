@@ -110,6 +110,5 @@ pub(super) const fn kind(kind: EntryKind) -> &'static str {
 
 /// A text without what is secret here or of a job, before any part of it is picked.
 pub(super) fn clean(engine: &Engine, job: &checkrein_core::run::RunId, bytes: &[u8]) -> String {
-    let clean = engine.redacted(bytes).into_owned();
-    String::from_utf8_lossy(&engine.redacted_of_job(job, &clean)).into_owned()
+    String::from_utf8_lossy(&engine.masker(std::slice::from_ref(job)).masked(bytes)).into_owned()
 }
