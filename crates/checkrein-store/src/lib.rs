@@ -35,8 +35,8 @@ pub use event::{Position, StoredEvent};
 pub use file_system::FileSystem;
 pub use frame::{FrameCommit, SessionFilter, SessionItem, StoredSession};
 pub use index::{
-    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, IndexedFile, KnownFile,
-    SearchIndex,
+    ChunkVector, FoundChunk, IndexPlace, IndexState, IndexUpdate, Indexed, IndexedChunk, IndexedFile,
+    KnownFile, NewVector, SearchIndex,
 };
 pub use postgres::PostgresAddress;
 pub use principal::TokenRow;

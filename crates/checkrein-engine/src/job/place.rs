@@ -115,6 +115,7 @@ pub(crate) async fn clear_up(engine: &Engine, run: &Run) -> Result<(), EngineErr
 
 /// Forgets everything that is not the record of a job.
 pub(crate) fn forget(engine: &Engine, id: &RunId) {
+    engine.forget_index(id);
     let _ = checkrein_forge::remove_all(&JobPlace::of(&engine.store, id).directory);
 }
 

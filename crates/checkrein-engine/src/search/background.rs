@@ -2,13 +2,12 @@
 //! core free, and ends with its engine.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use checkrein_search::Embedder;
-use checkrein_store::SearchIndex;
+use checkrein_store::{IndexPlace, NewVector};
 
 use crate::EngineError;
 
@@ -31,7 +30,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Waiting {
-    indexes: VecDeque<PathBuf>,
+    indexes: VecDeque<IndexPlace>,
     stop: bool,
 }
 
@@ -41,9 +40,9 @@ impl Background {
     }
 
     /// Has an index read; asking twice is asking once.
-    pub fn ask(&self, index: PathBuf) {
+    pub fn ask(&self, index: IndexPlace) {
         let mut waiting = self.shared.lock();
-        if waiting.stop || waiting.indexes.contains(&index) {
+        if waiting.stop || waiting.indexes.iter().any(|known| known.job() == index.job()) {
             return;
         }
         waiting.indexes.push_back(index);
@@ -76,7 +75,7 @@ impl Shared {
     }
 
     /// The next index, none at the end.
-    fn next(&self) -> Option<PathBuf> {
+    fn next(&self) -> Option<IndexPlace> {
         let mut waiting = self.lock();
         loop {
             if waiting.stop {
@@ -104,7 +103,7 @@ fn work(shared: &Shared, embedder: &Embedder) {
 
 /// Makes vectors of what has none as long as it may; how many are left.
 pub(super) fn read(
-    path: &Path,
+    place: &IndexPlace,
     embedder: &Embedder,
     may: &mut dyn FnMut() -> bool,
 ) -> Result<u64, EngineError> {
@@ -113,7 +112,7 @@ pub(super) fn read(
     let (model, threads) = (embedder.name(), checkrein_search::threads());
     while may() {
         // Opened anew each time: it may have been taken away.
-        let Some(index) = SearchIndex::open_existing(path)? else { return Ok(0) };
+        let Some(index) = place.open_existing()? else { return Ok(0) };
         let missing = index.missing(&model, TEXTS_AT_ONCE)?;
         drop(index);
         if missing.is_empty() {
@@ -122,11 +121,18 @@ pub(super) fn read(
         let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();
         let vectors = runtime.block_on(embedder.embed(&texts, threads));
         let vectors = vectors.map_err(|error| EngineError::Embedding(error.to_string()))?;
-        let rows: Vec<_> =
-            missing.iter().zip(vectors).map(|((digest, _), vector)| (*digest, vector.to_bytes())).collect();
-        let Some(mut index) = SearchIndex::open_existing(path)? else { return Ok(0) };
+        let rows: Vec<NewVector> = missing
+            .iter()
+            .zip(vectors)
+            .map(|((digest, _), vector)| NewVector {
+                digest: *digest,
+                bytes: vector.to_bytes(),
+                numbers: vector.numbers().collect(),
+            })
+            .collect();
+        let Some(mut index) = place.open_existing()? else { return Ok(0) };
         index.put_vectors(&model, &rows)?;
     }
-    let left = SearchIndex::open_existing(path)?.map(|index| index.state(&model)).transpose()?.flatten();
+    let left = place.open_existing()?.map(|index| index.state(&model)).transpose()?.flatten();
     Ok(left.map_or(0, |state| state.missing))
 }

@@ -7,7 +7,7 @@ use checkrein_core::run::Run;
 use checkrein_core::run::job::{JobDefinition, Repository};
 use checkrein_forge::{EntryKind, Oid, TreeEntry};
 use checkrein_search::{DOCUMENT_BYTES_MAX, DocumentKind, Unreadable, chunks};
-use checkrein_store::{IndexUpdate, Indexed, IndexedChunk, IndexedFile, SearchIndex};
+use checkrein_store::{IndexPlace, IndexUpdate, Indexed, IndexedChunk, IndexedFile};
 use jiff::Timestamp;
 
 use super::waits_for_review;
@@ -31,17 +31,18 @@ impl Engine {
             return Ok(());
         }
         let (run, place, now) = (view.run.clone(), JobPlace::of(&self.store, &view.run.id), self.now());
-        let path = place.index();
-        let changed = blocking(move || index(&run, &place, now)).await?;
+        let at = self.index_place(&run.id);
+        let to = at.clone();
+        let changed = blocking(move || index(&run, &place, &to, now)).await?;
         if changed {
-            self.searching.background.ask(path);
+            self.searching.background.ask(at);
         }
         Ok(())
     }
 }
 
 /// Whether there was anything to do.
-fn index(run: &Run, place: &JobPlace, at: Timestamp) -> Result<bool, EngineError> {
+fn index(run: &Run, place: &JobPlace, to: &IndexPlace, at: Timestamp) -> Result<bool, EngineError> {
     let Some((definition, job)) = run.job() else { return Ok(false) };
     let repository = JobRepository::look(run, place)?;
     let branch = repository.branch(&job.phase);
@@ -49,7 +50,7 @@ fn index(run: &Run, place: &JobPlace, at: Timestamp) -> Result<bool, EngineError
         Some(head) => head,
         None => repository.main()?,
     };
-    let mut index = SearchIndex::open(&place.index())?;
+    let mut index = to.open()?;
     if index.state("")?.is_some_and(|state| state.head == head.as_str()) {
         return Ok(false);
     }

@@ -10,7 +10,7 @@ use checkrein_core::config::Settings;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::{HoldKind, RunId, RunStatus};
 use checkrein_search::{Embedder, Endpoint, Snippet, fuse, nearest, snippet, terms, weight_by_words};
-use checkrein_store::{FoundChunk, IndexState, SearchIndex};
+use checkrein_store::{FoundChunk, IndexPlace, IndexState, SearchIndex};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,7 @@ impl Engine {
         }
         if let Err(error) = self.index_held(view).await {
             // What was indexed before is better than nothing.
-            if !self.index_path(&run.id).is_file() {
+            if !self.index_place(&run.id).is_there()? {
                 return Err(error);
             }
         }
@@ -229,6 +229,10 @@ impl Engine {
         };
         let asked = asked.ok_or_else(|| EngineError::Embedding("the model has no answer".to_owned()))?;
         let index = self.open_index(id)?;
+        let numbers: Vec<f32> = asked.numbers().collect();
+        if let Some(found) = index.nearest(model, &numbers, files, RANKED)? {
+            return Ok(found);
+        }
         let vectors = self.searching.warm.vectors(id, &index, model)?;
         let among = vectors.iter().filter(|known| files.is_none_or(|files| files.contains(&known.file)));
         let found = nearest(&asked, among.map(|known| (known.chunk, &known.vector)), RANKED);
@@ -278,10 +282,10 @@ impl Engine {
     async fn read_unread(&self, id: &RunId, patience: Duration, unread: u64, notes: &mut Vec<String>) -> u64 {
         let mut unread = unread;
         if !patience.is_zero() {
-            let (path, embedder, until) =
-                (self.index_path(id), self.searching.embedder.clone(), Instant::now() + patience);
+            let (place, embedder, until) =
+                (self.index_place(id), self.searching.embedder.clone(), Instant::now() + patience);
             let reading = tokio::task::spawn_blocking(move || {
-                background::read(&path, &embedder, &mut || Instant::now() < until)
+                background::read(&place, &embedder, &mut || Instant::now() < until)
             });
             match reading.await {
                 Ok(Ok(left)) => unread = left,
@@ -290,7 +294,7 @@ impl Engine {
             }
         }
         if unread > 0 {
-            self.searching.background.ask(self.index_path(id));
+            self.searching.background.ask(self.index_place(id));
         }
         unread
     }
@@ -308,17 +312,17 @@ impl Engine {
         Ok(Some(wanted.map(|file| file.id).collect()))
     }
 
-    fn index_path(&self, id: &RunId) -> std::path::PathBuf {
-        JobPlace::of(&self.store, id).index()
+    fn index_place(&self, id: &RunId) -> IndexPlace {
+        self.store.index(id.as_str(), &JobPlace::of(&self.store, id).index())
     }
 
     fn open_index(&self, id: &RunId) -> Result<SearchIndex, EngineError> {
         let none = || EngineError::NoIndex { id: id.clone(), why: "it was taken away" };
-        SearchIndex::open_existing(&self.index_path(id))?.ok_or_else(none)
+        self.index_place(id).open_existing()?.ok_or_else(none)
     }
 
     fn index_state(&self, view: &RunView, model: &str) -> Result<IndexState, EngineError> {
-        let state = SearchIndex::open_existing(&self.index_path(&view.run.id))?;
+        let state = self.index_place(&view.run.id).open_existing()?;
         let state = state.map(|index| index.state(model)).transpose()?.flatten();
         let why = match view.run.state.status {
             RunStatus::Completed | RunStatus::CompletedWithWarnings | RunStatus::Cancelled => {
@@ -336,9 +340,15 @@ impl Engine {
             RunStatus::Completed | RunStatus::CompletedWithWarnings | RunStatus::Cancelled
         );
         if over && run.job().is_some() {
-            SearchIndex::remove(&self.index_path(&run.id));
-            self.searching.warm.forget(&run.id);
+            self.forget_index(&run.id);
         }
+    }
+
+    /// What is left behind because the store cannot be reached can be found by nobody who looks for it, and goes when
+    /// the job is forgotten.
+    pub(crate) fn forget_index(&self, id: &RunId) {
+        let _ = self.index_place(id).remove();
+        self.searching.warm.forget(id);
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Warm(Mutex<Vec<Kept>>);
 struct Kept {
     run: RunId,
     /// An index that was taken away and made again is another one.
-    identity: Option<(u64, u64)>,
+    identity: (u64, u64),
     generation: u64,
     model: String,
     vectors: Arc<Vec<Known>>,
@@ -36,7 +36,7 @@ impl Warm {
         index: &SearchIndex,
         model: &str,
     ) -> Result<Arc<Vec<Known>>, EngineError> {
-        let (identity, generation) = (index.identity(), index.generation()?);
+        let (identity, generation) = (index.identity()?, index.generation()?);
         let same = |kept: &&Kept| {
             kept.run == *run
                 && kept.identity == identity

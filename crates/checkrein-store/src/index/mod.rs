@@ -1,14 +1,194 @@
 //! The index of one job's workspace: what can be found in it, by words and by meaning.
 //!
-//! It is made from what git has and can be made again, so it lies beside the job's files and not among what must
-//! not be lost. Each job has its own: nothing of another one can be found in it.
+//! It is made from what git has and can be made again. Where the store is a file, it is a file beside the job's others
+//! and not among what must not be lost; where the store is a server, it is in tables there, so that everybody who uses
+//! that server can search. Each job has its own: nothing of another one can be found in it.
 
+mod postgres;
 mod sqlite;
+
+use std::path::{Path, PathBuf};
 
 use checkrein_core::deliverable::Digest;
 use jiff::Timestamp;
 
-pub use sqlite::SearchIndex;
+use postgres::PostgresIndex;
+pub(crate) use postgres::Tables;
+use sqlite::SqliteIndex;
+
+use crate::{Store, StoreError};
+
+/// Where the index of a job is, or will be.
+#[derive(Clone, Debug)]
+pub struct IndexPlace {
+    job: String,
+    kept: Kept,
+}
+
+#[derive(Clone, Debug)]
+enum Kept {
+    File(PathBuf),
+    Server(Store),
+}
+
+/// The index of one job. Opened for a question or a change, and closed again.
+#[derive(Debug)]
+pub struct SearchIndex(Backend);
+
+#[derive(Debug)]
+enum Backend {
+    Sqlite(Box<SqliteIndex>),
+    Postgres(PostgresIndex),
+}
+
+impl Store {
+    /// Where the index of a job is; `file` is that place if this store is a file as well.
+    pub fn index(&self, job: &str, file: &Path) -> IndexPlace {
+        let kept = if self.is_on_server() { Kept::Server(self.clone()) } else { Kept::File(file.to_owned()) };
+        IndexPlace { job: job.to_owned(), kept }
+    }
+}
+
+impl IndexPlace {
+    /// The job it is of; within a store that says which one it is.
+    pub fn job(&self) -> &str {
+        &self.job
+    }
+
+    /// The index, made if it is not there. One that cannot be used is made anew.
+    pub fn open(&self) -> Result<SearchIndex, StoreError> {
+        Ok(SearchIndex(match &self.kept {
+            Kept::File(path) => Backend::Sqlite(Box::new(SqliteIndex::open(path)?)),
+            Kept::Server(store) => Backend::Postgres(PostgresIndex::of(store, &self.job)),
+        }))
+    }
+
+    /// The index, if there is one that can be used.
+    pub fn open_existing(&self) -> Result<Option<SearchIndex>, StoreError> {
+        Ok(match &self.kept {
+            Kept::File(path) => {
+                SqliteIndex::open_existing(path)?.map(|index| SearchIndex(Backend::Sqlite(Box::new(index))))
+            }
+            Kept::Server(store) => {
+                let index = PostgresIndex::of(store, &self.job);
+                index.is_there()?.then_some(SearchIndex(Backend::Postgres(index)))
+            }
+        })
+    }
+
+    pub fn is_there(&self) -> Result<bool, StoreError> {
+        match &self.kept {
+            Kept::File(path) => Ok(path.is_file()),
+            Kept::Server(store) => PostgresIndex::of(store, &self.job).is_there(),
+        }
+    }
+
+    /// Takes an index away with all that belongs to it.
+    pub fn remove(&self) -> Result<(), StoreError> {
+        match &self.kept {
+            Kept::File(path) => {
+                SqliteIndex::remove(path);
+                Ok(())
+            }
+            Kept::Server(store) => PostgresIndex::of(store, &self.job).remove(),
+        }
+    }
+}
+
+macro_rules! either {
+    ($index:expr, $found:ident => $work:expr) => {
+        match $index {
+            Backend::Sqlite($found) => $work,
+            Backend::Postgres($found) => $work,
+        }
+    };
+}
+
+impl SearchIndex {
+    /// Tells it from one that took its place.
+    pub fn identity(&self) -> Result<(u64, u64), StoreError> {
+        either!(&self.0, index => index.identity())
+    }
+
+    /// What it is of; none before anything was put there.
+    pub fn state(&self, model: &str) -> Result<Option<IndexState>, StoreError> {
+        either!(&self.0, index => index.state(model))
+    }
+
+    /// Changes whenever anything in it does; 0 before anything was put there.
+    pub fn generation(&self) -> Result<u64, StoreError> {
+        either!(&self.0, index => index.generation())
+    }
+
+    pub fn files(&self) -> Result<Vec<KnownFile>, StoreError> {
+        either!(&self.0, index => index.files())
+    }
+
+    /// Makes it the index of a commit, in one step: what changed is put there, what is gone is taken out.
+    pub fn update(&mut self, update: &IndexUpdate) -> Result<(), StoreError> {
+        either!(&mut self.0, index => index.update(update))
+    }
+
+    /// Texts that have no vector of a model yet: digest, and what the model is to read.
+    pub fn missing(&self, model: &str, limit: usize) -> Result<Vec<(Digest, String)>, StoreError> {
+        either!(&self.0, index => index.missing(model, limit))
+    }
+
+    /// Vectors of texts that are still there; others are left out.
+    pub fn put_vectors(&mut self, model: &str, vectors: &[NewVector]) -> Result<(), StoreError> {
+        either!(&mut self.0, index => index.put_vectors(model, vectors))
+    }
+
+    /// Chunks with any of the words, best first, in some files or in all.
+    pub fn by_words(
+        &self,
+        words: &[String],
+        files: Option<&[i64]>,
+        limit: usize,
+    ) -> Result<Vec<i64>, StoreError> {
+        either!(&self.0, index => index.by_words(words, files, limit))
+    }
+
+    /// The chunks nearest to a vector, best first; none where vectors are not compared there, so that whoever asks
+    /// has to compare [`SearchIndex::vectors`].
+    pub fn nearest(
+        &self,
+        model: &str,
+        to: &[f32],
+        files: Option<&[i64]>,
+        limit: usize,
+    ) -> Result<Option<Vec<i64>>, StoreError> {
+        match &self.0 {
+            Backend::Sqlite(_) => Ok(None),
+            Backend::Postgres(index) => index.nearest(model, to, files, limit),
+        }
+    }
+
+    /// Every vector of a model.
+    pub fn vectors(&self, model: &str) -> Result<Vec<ChunkVector>, StoreError> {
+        either!(&self.0, index => index.vectors(model))
+    }
+
+    /// Chunks by their numbers, in that order; those that are gone meanwhile are left out.
+    pub fn chunks(&self, ids: &[i64]) -> Result<Vec<FoundChunk>, StoreError> {
+        either!(&self.0, index => index.chunks(ids))
+    }
+}
+
+/// Numbers as a list in JSON, by which both back ends take several values as one.
+fn listed(numbers: &[i64]) -> String {
+    format!("[{}]", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
+}
+
+/// What the model reads of a chunk.
+fn read_by_model(heading: &str, text: String) -> String {
+    if heading.is_empty() { text } else { format!("{heading}\n{text}") }
+}
+
+fn digest_of(bytes: &[u8]) -> Result<Digest, StoreError> {
+    let odd = || StoreError::Damaged { reason: "a chunk has a bad digest".to_owned() };
+    Digest::from_bytes(bytes).ok_or_else(odd)
+}
 
 /// A file as it is to be found from now on.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +265,17 @@ pub struct FoundChunk {
     pub first_line: u32,
     pub last_line: u32,
     pub text: String,
+}
+
+/// A vector on its way into an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewVector {
+    /// Of the text it belongs to.
+    pub digest: Digest,
+    /// As it comes back.
+    pub bytes: Vec<u8>,
+    /// The same for a server that compares vectors itself.
+    pub numbers: Vec<f32>,
 }
 
 /// The vector of a chunk, as it was put there.

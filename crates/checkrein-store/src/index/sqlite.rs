@@ -8,7 +8,10 @@ use checkrein_core::deliverable::Digest;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::{ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, KnownFile};
+use super::{
+    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, KnownFile, NewVector, digest_of,
+    listed, read_by_model,
+};
 use crate::StoreError;
 
 /// The tables as this program knows them; an index of another version is made anew.
@@ -51,34 +54,33 @@ const TABLES: &str = "
         heading, text, content='chunks', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
     );";
 
-/// The index of one job. Opened for a question or a change, and closed again.
 #[derive(Debug)]
-pub struct SearchIndex {
+pub(super) struct SqliteIndex {
     connection: Connection,
     path: PathBuf,
 }
 
-impl SearchIndex {
+impl SqliteIndex {
     /// The index at a place, made if it is not there. One that cannot be used is made anew.
-    pub fn open(path: &Path) -> Result<SearchIndex, StoreError> {
-        match SearchIndex::open_or_make(path) {
+    pub fn open(path: &Path) -> Result<SqliteIndex, StoreError> {
+        match SqliteIndex::open_or_make(path) {
             Err(StoreError::Damaged { .. } | StoreError::NotAStore { .. }) => {
-                SearchIndex::remove(path);
-                SearchIndex::open_or_make(path)
+                SqliteIndex::remove(path);
+                SqliteIndex::open_or_make(path)
             }
             opened => opened,
         }
     }
 
     /// The index at a place, if there is one that can be used.
-    pub fn open_existing(path: &Path) -> Result<Option<SearchIndex>, StoreError> {
+    pub fn open_existing(path: &Path) -> Result<Option<SqliteIndex>, StoreError> {
         if !path.is_file() {
             return Ok(None);
         }
-        SearchIndex::open(path).map(Some)
+        SqliteIndex::open(path).map(Some)
     }
 
-    fn open_or_make(path: &Path) -> Result<SearchIndex, StoreError> {
+    fn open_or_make(path: &Path) -> Result<SqliteIndex, StoreError> {
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_MAX)?;
         // It can be made again: what a power failure takes of it is no loss.
@@ -86,7 +88,7 @@ impl SearchIndex {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;
              PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000;",
         )?;
-        let mut index = SearchIndex { connection, path: path.to_owned() };
+        let mut index = SqliteIndex { connection, path: path.to_owned() };
         index.make()?;
         Ok(index)
     }
@@ -123,8 +125,9 @@ impl SearchIndex {
     }
 
     /// Tells this file from one that took its place.
-    pub fn identity(&self) -> Option<(u64, u64)> {
-        std::fs::metadata(&self.path).ok().map(|found| (found.dev(), found.ino()))
+    pub fn identity(&self) -> Result<(u64, u64), StoreError> {
+        let found = std::fs::metadata(&self.path);
+        Ok(found.map_or((0, 0), |found| (found.dev(), found.ino())))
     }
 
     /// What it is of; none before anything was put there.
@@ -239,22 +242,20 @@ impl SearchIndex {
         let mut missing = Vec::new();
         for row in rows {
             let (digest, heading, text) = row?;
-            let digest = Digest::from_bytes(&digest)
-                .ok_or_else(|| StoreError::Damaged { reason: "a chunk has a bad digest".to_owned() })?;
-            missing.push((digest, if heading.is_empty() { text } else { format!("{heading}\n{text}") }));
+            missing.push((digest_of(&digest)?, read_by_model(&heading, text)));
         }
         Ok(missing)
     }
 
-    pub fn put_vectors(&mut self, model: &str, vectors: &[(Digest, Vec<u8>)]) -> Result<(), StoreError> {
+    pub fn put_vectors(&mut self, model: &str, vectors: &[NewVector]) -> Result<(), StoreError> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for (digest, vector) in vectors {
+        for vector in vectors {
             transaction
                 .prepare_cached(
                     "INSERT OR REPLACE INTO vectors (digest, model, vector)
                      SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM chunks WHERE digest = ?1)",
                 )?
-                .execute(params![digest.as_bytes(), model, vector])?;
+                .execute(params![vector.digest.as_bytes(), model, vector.bytes])?;
         }
         transaction.execute("UPDATE state SET generation = generation + 1", [])?;
         transaction.commit()?;
@@ -278,8 +279,7 @@ impl SearchIndex {
                  SELECT id FROM chunks WHERE file IN (SELECT value FROM json_each(?2))))
              ORDER BY bm25(words, 1.5, 1.0), words.rowid LIMIT ?3",
         )?;
-        let files = files
-            .map(|files| format!("[{}]", files.iter().map(i64::to_string).collect::<Vec<_>>().join(",")));
+        let files = files.map(listed);
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows = select.query_map(params![quoted.join(" OR "), files, limit], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -368,100 +368,16 @@ fn take_out(connection: &Connection, path: &str) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::IndexedFile;
-
-    fn chunk(heading: &str, text: &str) -> IndexedChunk {
-        let digest = Digest::of(format!("{heading}\n{text}").as_bytes());
-        IndexedChunk {
-            heading: heading.to_owned(),
-            first_line: 1,
-            last_line: 2,
-            text: text.to_owned(),
-            digest,
-        }
-    }
-
-    fn file(path: &str, content: &str, found: Indexed) -> IndexedFile {
-        IndexedFile { path: path.to_owned(), content: content.to_owned(), phase: None, found }
-    }
-
-    fn update(head: &str, files: Vec<IndexedFile>) -> IndexUpdate {
-        IndexUpdate {
-            head: head.to_owned(),
-            phase: "phase-1-strategic".to_owned(),
-            at: Timestamp::UNIX_EPOCH,
-            files,
-        }
-    }
-
-    fn words(words: &[&str]) -> Vec<String> {
-        words.iter().map(|word| (*word).to_owned()).collect()
-    }
-
-    #[test]
-    fn what_changed_is_found_and_what_is_gone_is_not() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("index.db");
-        assert!(SearchIndex::open_existing(&path).unwrap().is_none());
-        let mut index = SearchIndex::open(&path).unwrap();
-        assert_eq!(index.state("m").unwrap(), None);
-        let first = Indexed::Chunks(vec![chunk("Plan", "migrating the database"), chunk("Plan", "a zebra")]);
-        index
-            .update(&update(
-                "c1",
-                vec![
-                    file("plan.md", "1", first),
-                    file("notes.md", "2", Indexed::Chunks(vec![chunk("", "nothing of note")])),
-                    file("x.pdf", "3", Indexed::Unreadable("it is encrypted".to_owned())),
-                ],
-            ))
-            .unwrap();
-        let state = index.state("m").unwrap().unwrap();
-        assert_eq!((state.files, state.chunks, state.missing, state.unreadable.len()), (3, 3, 3, 1));
-        // Endings do not matter, odd words are no syntax.
-        assert_eq!(index.by_words(&words(&["migration"]), None, 9).unwrap().len(), 1);
-        assert_eq!(
-            index.by_words(&words(&["zebras", "note", "NEAR(", "*", "\""]), None, 9).unwrap().len(),
-            2
-        );
-        let plan = index.files().unwrap().iter().find(|file| file.path == "plan.md").unwrap().id;
-        assert_eq!(index.by_words(&words(&["note", "zebra"]), Some(&[plan]), 9).unwrap().len(), 1);
-
-        let missing = index.missing("m", 9).unwrap();
-        assert_eq!(missing.len(), 3);
-        let vectors: Vec<(Digest, Vec<u8>)> = missing.iter().map(|(digest, _)| (*digest, vec![1])).collect();
-        index.put_vectors("m", &vectors).unwrap();
-        assert_eq!(index.state("m").unwrap().unwrap().missing, 0);
-        assert_eq!(index.state("other").unwrap().unwrap().missing, 3);
-
-        let second = Indexed::Chunks(vec![chunk("Plan", "migrating the database"), chunk("Plan", "a heron")]);
-        index
-            .update(&update(
-                "c2",
-                vec![file("plan.md", "4", second), file("notes.md", "2", Indexed::AsBefore)],
-            ))
-            .unwrap();
-        assert_eq!(index.by_words(&words(&["zebra"]), None, 9).unwrap(), [0_i64; 0]);
-        assert_eq!(index.by_words(&words(&["heron"]), None, 9).unwrap().len(), 1);
-        // Only what is new is to be read by the model.
-        let missing = index.missing("m", 9).unwrap();
-        assert_eq!(missing.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["Plan\na heron"]);
-        assert_eq!(index.vectors("m").unwrap().len(), 2);
-        let ids: Vec<i64> = index.vectors("m").unwrap().iter().map(|vector| vector.chunk).collect();
-        assert_eq!(index.chunks(&ids).unwrap().len(), 2);
-        SearchIndex::remove(&path);
-        assert!(SearchIndex::open_existing(&path).unwrap().is_none());
-    }
 
     #[test]
     fn an_index_that_cannot_be_used_is_made_anew() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("index.db");
         std::fs::write(&path, "not a database at all, and longer than a header would be".repeat(20)).unwrap();
-        let index = SearchIndex::open(&path).unwrap();
+        let index = SqliteIndex::open(&path).unwrap();
         assert_eq!(index.state("m").unwrap(), None);
         drop(index);
         Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
-        assert_eq!(SearchIndex::open(&path).unwrap().state("m").unwrap(), None);
+        assert_eq!(SqliteIndex::open(&path).unwrap().state("m").unwrap(), None);
     }
 }

@@ -25,6 +25,7 @@ pub(crate) use self::session::Session;
 use self::watch::Watcher;
 pub(crate) use self::writing::Writing;
 use crate::StoreError;
+use crate::index::Tables;
 use crate::sql::Connection;
 use crate::writer::{Medium, Writer};
 
@@ -41,6 +42,8 @@ pub(crate) struct Postgres {
     changed: notice::Sender<u64>,
     /// Started by the first one who waits.
     watcher: OnceLock<Result<Watcher, StoreError>>,
+    /// Known once somebody searched.
+    index: OnceLock<Tables>,
 }
 
 impl Postgres {
@@ -51,7 +54,14 @@ impl Postgres {
         schema::migrate(&first, &server)?;
         let writing = Writing::new(Arc::clone(&server), first);
         let writer = Writer::start(Medium::Postgres(Box::new(writing)), changed.clone())?;
-        Ok(Postgres { server, writer, readers: Readers::default(), changed, watcher: OnceLock::new() })
+        Ok(Postgres {
+            server,
+            writer,
+            readers: Readers::default(),
+            changed,
+            watcher: OnceLock::new(),
+            index: OnceLock::new(),
+        })
     }
 
     pub const fn writer(&self) -> &Writer {
@@ -84,6 +94,15 @@ impl Postgres {
             }
             pause.take();
         }
+    }
+
+    /// The tables of the index, made if they are not there.
+    pub fn index_tables(&self, connection: &Connection) -> Result<Tables, StoreError> {
+        if let Some(known) = self.index.get() {
+            return Ok(*known);
+        }
+        let found = Tables::make(connection, self.server.lock())?;
+        Ok(*self.index.get_or_init(|| found))
     }
 
     pub fn changes(&self) -> Result<notice::Receiver<u64>, StoreError> {

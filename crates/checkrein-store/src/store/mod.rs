@@ -28,6 +28,7 @@ pub use self::import::Imported;
 pub use self::retention::Swept;
 pub use self::stats::Stats;
 pub use self::vacuum::Vacuumed;
+use crate::index::Tables;
 use crate::postgres::{self, Again, Postgres};
 use crate::sql::{Connection, Kind};
 use crate::sqlite::Sqlite;
@@ -306,6 +307,21 @@ impl Store {
             Backend::Sqlite(sqlite) => sqlite.changes(),
             Backend::Postgres(postgres) => postgres::stepping_aside(|| postgres.changes()),
         }
+    }
+
+    /// Whether it is on a server that others may use as well.
+    pub(crate) fn is_on_server(&self) -> bool {
+        matches!(self.inner.backend, Backend::Postgres(_))
+    }
+
+    /// Works on the tables of the index, which are made when they are first needed. What is found again in git may be
+    /// written beside the one writer: nobody has to wait for it.
+    pub(crate) fn with_index<T>(
+        &self,
+        work: impl Fn(&Connection, Tables) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let Backend::Postgres(postgres) = &self.inner.backend else { return Err(StoreError::Closed) };
+        self.read(|connection| work(connection, postgres.index_tables(connection)?))
     }
 
     fn writer(&self) -> Result<&Writer, StoreError> {

@@ -21,6 +21,7 @@ mod copy;
 mod events;
 mod frames;
 mod history;
+mod index;
 mod runs;
 mod sessions;
 mod tokens;
@@ -103,6 +104,13 @@ macro_rules! every_case {
                 changes::a_commit_of_another_handle_is_marked,
                 changes::no_commit_after_the_first_look_goes_unmarked,
                 changes::nothing_is_marked_when_nothing_happens,
+                index::what_changed_is_found_and_what_is_gone_is_not,
+                index::an_index_that_was_made_again_is_another_one,
+                index::words_are_ranked_by_how_rare_they_are,
+                index::nothing_of_another_job_is_found,
+                index::the_nearest_are_told_or_left_to_whoever_asks,
+                index::what_one_handle_indexed_another_finds,
+                index::much_is_indexed_at_once,
                 history::the_fold_of_events_is_the_row,
                 runs::a_run_that_is_committed_is_read_again,
                 runs::an_older_version_of_a_run_is_a_conflict,

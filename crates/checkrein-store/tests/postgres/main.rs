@@ -286,3 +286,51 @@ if [ "$(id -u)" = 0 ]; then chown nobody server.key server.crt; fi
     let made = Command::new("sh").args(["-c", script]).current_dir(directory).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
+
+/// A server that has pgvector compares vectors itself, one that has not leaves it to us. Which one this is, it says.
+#[test]
+fn vectors_are_compared_by_the_server_where_it_can() {
+    use checkrein_core::deliverable::Digest;
+    use checkrein_store::{IndexUpdate, Indexed, IndexedChunk, IndexedFile, NewVector};
+    let server = PostgresServer::shared();
+    let address = server.database();
+    let store = open(&address).unwrap();
+    let digest = Digest::of(b"a");
+    let (heading, text) = (String::new(), "a".to_owned());
+    let chunk = IndexedChunk { heading, first_line: 1, last_line: 1, text, digest };
+    let found = Indexed::Chunks(vec![chunk]);
+    let file = IndexedFile { path: "a.md".to_owned(), content: "1".to_owned(), phase: None, found };
+    let at = Timestamp::from_second(1).unwrap();
+    let update = IndexUpdate { head: "h".to_owned(), phase: "p".to_owned(), at, files: vec![file] };
+    let mut index = store.index("job", Path::new("/nowhere/at/all")).open().unwrap();
+    index.update(&update).unwrap();
+    let numbers = vec![0.6, 0.8];
+    index.put_vectors("m", &[NewVector { digest, bytes: vec![7], numbers: numbers.clone() }]).unwrap();
+    let there =
+        server.ask(database(&address), "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'");
+    let has_it = there.as_deref() == Some("1");
+    println!("this server {} pgvector", if has_it { "has" } else { "does not have" });
+    assert_eq!(index.nearest("m", &numbers, None, 5).unwrap().map(|found| found.len()), has_it.then_some(1));
+    assert_eq!(index.vectors("m").unwrap()[0].vector, [7], "what was put there comes back in any case");
+    // What was put there before the server could is compared here.
+    if has_it {
+        let sql = "UPDATE checkrein_index_vectors SET embedding = NULL";
+        assert!(server.psql(database(&address), sql));
+        assert_eq!(index.nearest("m", &numbers, None, 5).unwrap(), None);
+    }
+}
+
+/// What is in them can be made again.
+#[test]
+fn tables_of_an_older_index_are_made_anew() {
+    let server = PostgresServer::shared();
+    let address = server.database();
+    assert!(server.psql(
+        database(&address),
+        "CREATE TABLE checkrein_index (one BOOLEAN PRIMARY KEY DEFAULT true, version BIGINT NOT NULL);
+         INSERT INTO checkrein_index (version) VALUES (0); CREATE TABLE checkrein_index_state (odd BIGINT)"
+    ));
+    let store = open(&address).unwrap();
+    let place = store.index("job", Path::new("/nowhere/at/all"));
+    assert!(!place.is_there().unwrap() && place.open().unwrap().state("m").unwrap().is_none());
+}
