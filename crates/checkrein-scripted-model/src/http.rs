@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::conversation::{Conversation, Said};
 use crate::dialect::{Dialect, Speech};
+use crate::embeddings;
 use crate::script::{Script, Turn};
 use crate::{Asked, Shared, locked};
 
@@ -78,6 +79,23 @@ impl Request {
 }
 
 fn answer(stream: &TcpStream, shared: &Shared, request: &Request) -> std::io::Result<()> {
+    if request.method == "POST" && request.path.ends_with("/embeddings") {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let script = locked(&shared.script).clone();
+        let refused = script.key.is_some() && script.key != request.key;
+        let status = if refused { 401 } else { script.embeddings.status.unwrap_or(200) };
+        let answer = match status {
+            200 => embeddings::answer(&script.embeddings, &body),
+            _ => Dialect::Chat.refusal(status, false),
+        };
+        locked(&shared.asked).push(Asked {
+            path: request.path.clone(),
+            key: request.key.clone(),
+            body,
+            status,
+        });
+        return send(stream, status, &[], &answer);
+    }
     let dialect = Dialect::of(&request.path).filter(|_| request.method == "POST");
     let Some(dialect) = dialect else {
         // Lists of models, and tokens that are counted.

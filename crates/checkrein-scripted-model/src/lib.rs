@@ -6,6 +6,7 @@
 
 mod conversation;
 mod dialect;
+mod embeddings;
 mod http;
 mod script;
 
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 pub use dialect::Dialect;
-pub use script::{Answer, Call, Fault, Script, Turn, Usage};
+pub use script::{Answer, Call, Embeddings, Fault, Script, Turn, Usage};
 
 /// A model that answers until it is dropped.
 #[derive(Debug)]

@@ -27,6 +27,18 @@ pub struct Script {
     pub context_bytes_max: Option<usize>,
     /// Every request with another key is refused.
     pub key: Option<String>,
+    /// What `POST …/embeddings` answers.
+    pub embeddings: Embeddings,
+}
+
+/// Vectors of texts: one dimension for each group of words, and some more in which all other words are counted.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Embeddings {
+    /// Words that mean the same.
+    pub alike: Vec<Vec<String>>,
+    /// Every request is refused with this status.
+    pub status: Option<u16>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -20,6 +20,8 @@ pub struct Endpoint {
 /// Texts in one request.
 const TEXTS_MAX: usize = 64;
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
+/// No answer to so many texts is longer.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// What an endpoint says about what went wrong is shown so far.
 const REASON_CHARS_MAX: usize = 300;
 
@@ -65,9 +67,15 @@ impl Endpoint {
         if let Some(key) = &self.key {
             request = request.bearer_auth(key);
         }
-        let answer = request.send().await.map_err(|error| failed(words(&error)))?;
+        let mut answer = request.send().await.map_err(|error| failed(words(&error)))?;
         let status = answer.status();
-        let bytes = answer.bytes().await.map_err(|error| failed(words(&error)))?;
+        let mut bytes = Vec::new();
+        while let Some(piece) = answer.chunk().await.map_err(|error| failed(words(&error)))? {
+            bytes.extend_from_slice(&piece);
+            if bytes.len() > ANSWER_BYTES_MAX {
+                return Err(failed("its answer has no end".to_owned()));
+            }
+        }
         if !status.is_success() {
             let said: String = String::from_utf8_lossy(&bytes).chars().take(REASON_CHARS_MAX).collect();
             return Err(failed(format!("it answered {status}: {}", said.trim())));

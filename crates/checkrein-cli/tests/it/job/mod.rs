@@ -18,6 +18,10 @@ mod secret;
 mod shown;
 mod timeout;
 
+#[path = "../../../../checkrein-store/tests/shared/postgres.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod server;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,8 +1,11 @@
 //! The workspace of a job is searched by words and by meaning, as it was held and by nobody else's question.
 
+use checkrein_scripted_model::{Embeddings, Script, ScriptedModel};
 use serde_json::Value;
 
+use super::server::PostgresServer;
 use super::{Job, job, push, scene};
+use crate::place::Place;
 use crate::run::{data, expect};
 
 /// Plans with words that change from round to round, works, and is done.
@@ -128,6 +131,115 @@ fn documents_of_every_kind_are_read() {
     assert!(found(&job, "lemur", &["--by", "words"]).is_empty());
     let notes = job.place.run(&["search", &job.id, "okapi", "--json"]).json()["notes"].to_string();
     assert!(notes.contains("documents/broken.pdf") && notes.contains("damaged"), "{notes}");
+}
+
+/// What was frozen is on the server: whoever uses it finds it, on any machine.
+#[test]
+fn on_a_server_every_machine_finds_what_one_of_them_froze() {
+    let server = PostgresServer::shared();
+    let store = server.database();
+    let job = job(scene(PLANS).env("CHECKREIN_STORE", &store), &[], 3);
+    assert!(!index(&job).exists(), "it is no file");
+    let elsewhere = Place::new().env("CHECKREIN_STORE", &store);
+    let found_there = |query: &str| {
+        let ran = elsewhere.run(&["search", &job.id, query, "--json"]);
+        expect(&ran, 0);
+        ran.json()["hits"].as_array().unwrap().clone()
+    };
+    assert_eq!(found_there("zanzibar")[0]["heading"], "Plan › When it goes wrong");
+    assert_eq!(
+        found_there("recover from a disaster with a backup")[0]["heading"],
+        "Plan › When it goes wrong",
+        "by meaning as well"
+    );
+    let other = super::give(&job.place, &["--autonomy", "review"]);
+    expect(&other, 3);
+    assert!(found(&job, "platypus", &["--by", "words"]).is_empty(), "nothing of another job");
+    job.change(&[], 3);
+    let by_words = |query: &str| {
+        let ran = elsewhere.run(&["search", &job.id, query, "--by", "words", "--json"]);
+        expect(&ran, 0);
+        ran.json()["hits"].as_array().unwrap().len()
+    };
+    assert_eq!(
+        (by_words("zanzibar"), by_words("quokka")),
+        (0, 1),
+        "what is gone is not found, what is new is"
+    );
+    job.ann("reject", &["-m", "no"], 0);
+    let gone = elsewhere.run(&["search", &job.id, "quokka"]);
+    expect(&gone, 6);
+    let left =
+        server.ask(store.rsplit('/').next().unwrap(), "SELECT count(*), min(job) FROM checkrein_index_state");
+    assert_eq!(left, Some(format!("1|{}", super::id_of(&other))), "only the other job is left");
+}
+
+fn with_endpoint(url: &str) -> Place {
+    let settings =
+        format!("search:\n  embeddings:\n    url: {url}\n    model: alike-1\n    key_env: EMBEDDINGS_KEY\n");
+    let place = scene(PLANS).file("settings/checkrein.yaml", &settings);
+    let path = place.path().join("settings/checkrein.yaml");
+    let path = path.to_str().unwrap().to_owned();
+    place.env("CHECKREIN_CONFIG", &path).env("EMBEDDINGS_KEY", "k3y-of-embeddings")
+}
+
+/// How many texts an endpoint was asked for, request by request.
+fn asked(model: &ScriptedModel) -> Vec<usize> {
+    model.asked().iter().map(|asked| asked.body["input"].as_array().map_or(0, Vec::len)).collect()
+}
+
+#[test]
+fn vectors_of_an_endpoint_take_the_place_of_the_models_own() {
+    let alike = vec![vec!["crawler".to_owned(), "lurcher".to_owned()]];
+    let embeddings = Embeddings { alike, status: None };
+    let key = Some("k3y-of-embeddings".to_owned());
+    let script = Script { embeddings, key: key.clone(), ..Script::default() };
+    let model = ScriptedModel::start(script.clone()).unwrap();
+    let job = job(with_endpoint(&model.openai_url()), &[], 3);
+    let search = |query: &str| {
+        let ran = job.place.run(&["search", &job.id, query, "--json"]);
+        expect(&ran, 0);
+        ran.json()
+    };
+    let first = search("lurcher");
+    let best = &first["hits"][0];
+    assert_eq!(
+        (&best["heading"], &best["rank_by_words"]),
+        (&"Plan › Approach".into(), &Value::Null),
+        "{first}"
+    );
+    assert_eq!(first["unread"], 0, "{first}");
+    for request in model.asked() {
+        assert_eq!((request.path.as_str(), &request.key), ("/v1/embeddings", &key));
+        assert_eq!(request.body["model"], "alike-1");
+    }
+    let passages = first["chunks"].as_u64().unwrap() as usize;
+    assert_eq!(asked(&model).iter().sum::<usize>(), passages + 1, "each passage once, and the question");
+    search("lurcher");
+    assert_eq!(asked(&model).last(), Some(&1), "only the question");
+    assert_eq!(asked(&model).iter().sum::<usize>(), passages + 2);
+
+    // Whatever is wrong with it, words are still found, and it is said why that is all.
+    let refused =
+        Script { embeddings: Embeddings { status: Some(503), ..script.embeddings.clone() }, ..script };
+    model.say(refused);
+    let note = |answer: &Value| answer["notes"].to_string();
+    let words = search("zanzibar");
+    assert_eq!((&words["by"], &words["hits"][0]["file"]), (&"words".into(), &"plan.md".into()), "{words}");
+    assert!(note(&words).contains("found by words alone") && note(&words).contains("503"), "{words}");
+    model.say(Script { key: Some("another".to_owned()), ..Script::default() });
+    assert!(note(&search("zanzibar")).contains("401"));
+    drop(model);
+    let words = search("zanzibar");
+    assert!(note(&words).contains("found by words alone"), "{words}");
+    assert!(!words.to_string().contains("k3y-of-embeddings"), "{words}");
+    let alone = job.place.run(&["search", &job.id, "zanzibar", "--by", "meaning"]);
+    expect(&alone, 1);
+    // Without it the model that is part of the program reads everything for itself.
+    let settings = job.place.path().join("settings/checkrein.yaml");
+    std::fs::write(settings, "").unwrap();
+    let own = search("recover from a disaster with a backup");
+    assert_eq!(own["hits"][0]["heading"], "Plan › When it goes wrong", "{own}");
 }
 
 const PDF: &str = "%PDF-1.4\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n\
