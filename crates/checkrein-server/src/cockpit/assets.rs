@@ -19,6 +19,7 @@ static FILES: &[(&str, &str)] = &[
     ("frames.js", include_str!("static/frames.js")),
     ("review.css", include_str!("static/review.css")),
     ("review.js", include_str!("static/review.js")),
+    ("search.js", include_str!("static/search.js")),
     ("icon.svg", include_str!("static/icon.svg")),
 ];
 

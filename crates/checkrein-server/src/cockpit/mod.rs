@@ -94,6 +94,7 @@ fn pages() -> Vec<Page> {
         review::mark::page(),
         review::settle::page(),
         review::browse::page(),
+        review::search::page(),
         review::edit::page(),
         review::edit::save_page(),
     ]

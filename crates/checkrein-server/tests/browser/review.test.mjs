@@ -62,6 +62,32 @@ after(async () => { await here?.end(); });
 
 const at = (review, query = "") => `${here.address}/reviews/${encodeURIComponent(review)}${query}`;
 
+test("the workspace is searched beside its review, and on a page of its own", async () => {
+  const page = await here.visitor("ann");
+  const { review } = await here.job("Write a letter to be searched");
+  await page.goto(at(review));
+  await page.fill("#search-q", "cat script");
+  await page.press("#search-q", "Enter");
+  await page.waitForSelector("#search-found .hit mark");
+  assert.equal(page.url(), at(review), "the review stays where it is");
+  assert.equal(await page.locator("#search-found script, #search-found img").count(), 0);
+  await looks(page, "review-search");
+  await page.click("#search-found a:has-text('On a page of its own')");
+  await page.waitForSelector("#found .hit:has-text('plan.md')");
+  assert.equal(await page.inputValue("#q"), "cat script");
+  await looks(page, "search");
+  // A question without a word in common, and a link that leads to the line.
+  await page.fill("#q", "an animal is resting");
+  await page.press("#q", "Enter");
+  await page.waitForSelector("#found .hit:has-text('The cat sits')");
+  await page.click("#found .hit:has-text('The cat sits') a[data-open]");
+  await page.waitForSelector("tr:target");
+  await page.goto(at(review, "/search?q=zzzz&by=words"));
+  await page.waitForSelector("#found .empty");
+  await looks(page, "search-nothing");
+  await sound(page);
+});
+
 test("a person reviews a job from its plan to its end", async () => {
   const page = await here.visitor("ann");
   const { id, review } = await here.job("Write a letter to everybody");

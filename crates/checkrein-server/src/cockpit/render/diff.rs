@@ -70,7 +70,9 @@ pub fn source(path: &str, content: &str, below: Below<'_>) -> String {
     let mut lexer = Lexer::new(of_path(path));
     for (index, line) in content.lines().enumerate() {
         let number = u32::try_from(index.saturating_add(1)).unwrap_or(u32::MAX);
-        out.push_str(&format!("<tr data-line=\"{number}\"><td class=\"no\">{number}</td><td class=\"co\">"));
+        out.push_str(&format!(
+            "<tr id=\"L{number}\" data-line=\"{number}\"><td class=\"no\">{number}</td><td class=\"co\">"
+        ));
         colours(&mut out, &lexer.line(line));
         out.push_str("</td></tr>");
         if let Some(html) = below(number) {

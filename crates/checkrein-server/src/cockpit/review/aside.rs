@@ -5,6 +5,7 @@ use checkrein_engine::Act;
 use maud::{Markup, html};
 
 use super::material::Material;
+use super::search;
 use super::show::{at, short};
 use crate::cockpit::link;
 use crate::cockpit::parts::{checkpoint_status, count, shown as words};
@@ -14,6 +15,7 @@ pub fn shown(visit: &Visit, material: &Material) -> Markup {
     html! {
         aside class="beside" aria-label="Verdict and files" {
             (verdict(visit, material))
+            (search::small(&material.review.id))
             (list(material))
             (rounds(material))
         }

@@ -14,6 +14,7 @@ mod thread;
 
 pub mod browse;
 pub mod edit;
+pub mod search;
 
 pub mod comment;
 pub mod decide;

@@ -31,7 +31,8 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         .looking_at(now::address(&review.id))
         .about(job)
         .with_file("review.css")
-        .with_file("review.js"))
+        .with_file("review.js")
+        .with_file("search.js"))
 }
 
 fn body(visit: &Visit, material: &Material) -> Markup {

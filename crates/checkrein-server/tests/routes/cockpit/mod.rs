@@ -6,6 +6,7 @@ mod inbox;
 mod review;
 mod roles;
 mod run;
+mod search;
 
 use checkrein_core::principal::Role;
 
