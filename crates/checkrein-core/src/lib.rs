@@ -23,6 +23,8 @@ pub mod principal;
 
 pub mod notification;
 
+pub mod companion;
+
 pub mod frame;
 pub mod heuristic;
 

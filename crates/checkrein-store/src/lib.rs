@@ -6,6 +6,7 @@
 mod address;
 mod answered;
 mod block_on;
+mod chat;
 mod checkpoint;
 mod content;
 mod delivery;
@@ -28,6 +29,7 @@ mod writer;
 pub use address::StoreAddress;
 pub use answered::{KeptAnswer, KeyedRequest, KnownRequest};
 pub use block_on::{block_on, block_on_until};
+pub use chat::{Asked, ChatRow, Grown, NewProposal};
 pub use checkpoint::{CheckpointFilter, Page, StoredCheckpoint};
 pub use delivery::{Delivered, DeliveryRow, Health, NewDelivery};
 pub use error::{CommitError, StoreError};

@@ -223,6 +223,7 @@ pub(crate) fn remove(connection: &Connection, id: &str, version: Version) -> Res
     let asked: Vec<(String, Vec<u8>)> = asked.collect::<Result<_, _>>()?;
     let delete = |sql: &str, key: &dyn crate::sql::ToSql| connection.prepare_cached(sql)?.execute([key]);
     delete("DELETE FROM events WHERE stream = ?1", &id)?;
+    delete("DELETE FROM chats WHERE run = ?1", &id)?;
     for (checkpoint, _) in &asked {
         delete("DELETE FROM checkpoints WHERE id = ?1", checkpoint)?;
         delete("DELETE FROM events WHERE stream = ?1", checkpoint)?;

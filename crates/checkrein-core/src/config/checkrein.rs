@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::agent::AgentShape;
+use super::companion::CompanionShape;
 use super::forge::ForgeShape;
 use super::model::ModelShape;
 use super::retention::Retention;
@@ -61,6 +62,8 @@ pub struct CheckreinShape {
     pub output: OutputShape,
     /// How workspaces of jobs are searched.
     pub search: SearchShape,
+    /// Whom people ask about jobs; in the user's settings alone.
+    pub companion: CompanionShape,
     /// The store: a file, or `postgres://USER@HOST/DATABASE`. Only in the user's own settings: a project
     /// does not say where verdicts are kept.
     pub store: Option<String>,

@@ -3,6 +3,7 @@
 
 pub mod agent;
 mod checkrein;
+mod companion;
 pub mod env;
 mod expert;
 mod forge;
@@ -15,6 +16,7 @@ mod tenant;
 mod workflow;
 
 pub use checkrein::{CheckreinFile, ScopedAutonomy};
+pub use companion::{CompanionShape, WebSearchShape};
 pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile, JobSettings};
 pub use forge::ForgeShape;
 pub use retention::{Fate, Keep, Kept, fate};

@@ -2,6 +2,7 @@
 
 use super::agent::AgentShape;
 use super::checkrein::CheckreinFile;
+use super::companion::CompanionShape;
 use super::env;
 use super::expert::Expert;
 use super::forge::ForgeShape;
@@ -203,7 +204,8 @@ impl Settings {
 
     /// Variables whose values are never shown or recorded.
     pub fn secrets(&self) -> impl Iterator<Item = &String> {
-        self.files().flat_map(|file| &file.shape.secrets).chain(self.forge_variables())
+        let named = self.files().flat_map(|file| &file.shape.secrets);
+        named.chain(self.forge_variables()).chain(self.companion_variables())
     }
 
     /// The forge the user named, of whom alone it is taken.
@@ -235,6 +237,25 @@ impl Settings {
     /// Whether a project's file says so in vain.
     pub fn embeddings_ignored(&self) -> bool {
         self.project.as_ref().is_some_and(|file| file.shape.search.embeddings.is_some())
+    }
+
+    /// Whom people ask about jobs, as the user says. A project's file is not asked, for the same reason.
+    pub fn companion(&self) -> Option<&CompanionShape> {
+        self.user.as_ref().map(|file| &file.shape.companion)
+    }
+
+    /// Whether a project's file says so in vain.
+    pub fn companion_ignored(&self) -> bool {
+        let said = |shape: &CompanionShape| shape.model.is_some() || shape.web_search.is_some();
+        self.project.as_ref().is_some_and(|file| said(&file.shape.companion))
+    }
+
+    /// Variables that have the companion's keys.
+    fn companion_variables(&self) -> impl Iterator<Item = &String> {
+        self.companion().into_iter().flat_map(|shape| {
+            let model = shape.model.as_ref().and_then(|model| model.key_env.as_ref());
+            model.into_iter().chain(shape.web_search.as_ref().and_then(|search| search.key_env.as_ref()))
+        })
     }
 
     /// The files that say something, the strongest first.

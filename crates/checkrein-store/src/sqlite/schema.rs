@@ -183,6 +183,49 @@ pub(crate) const VERSIONS: &[&str] = &[
     ) STRICT;
     CREATE INDEX suggestions_of_session ON suggestions (session, number);
     CREATE INDEX suggestions_pending ON suggestions (session) WHERE status = 'pending';",
+    // 10: conversations about jobs, and what is proposed in them
+    "CREATE TABLE chats (
+        number     INTEGER PRIMARY KEY AUTOINCREMENT,
+        id         TEXT NOT NULL UNIQUE,
+        run        TEXT UNIQUE,
+        begun_by   TEXT NOT NULL,
+        draft      TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX chats_without_job ON chats (updated_ms) WHERE run IS NULL;
+
+    CREATE TABLE chat_messages (
+        number     INTEGER PRIMARY KEY AUTOINCREMENT,
+        id         TEXT NOT NULL UNIQUE,
+        chat       TEXT NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
+        person     TEXT,
+        status     TEXT NOT NULL,
+        stage      TEXT NOT NULL,
+        text       TEXT NOT NULL,
+        uses       TEXT NOT NULL,
+        note       TEXT,
+        tokens     INTEGER NOT NULL,
+        said_ms    INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX chat_messages_of_chat ON chat_messages (chat, number);
+    CREATE INDEX chat_messages_writing ON chat_messages (chat) WHERE status = 'writing';
+
+    CREATE TABLE chat_proposals (
+        number     INTEGER PRIMARY KEY AUTOINCREMENT,
+        chat       TEXT NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
+        id         TEXT NOT NULL,
+        message    TEXT NOT NULL,
+        asked_by   TEXT NOT NULL,
+        body       TEXT NOT NULL,
+        status     TEXT NOT NULL,
+        made_ms    INTEGER NOT NULL,
+        settled_by TEXT,
+        settled_ms INTEGER,
+        outcome    TEXT,
+        UNIQUE (chat, id)
+    ) STRICT;",
 ];
 
 pub(crate) fn known_version() -> i64 {

@@ -1,6 +1,7 @@
 //! What Checkrein remembers, whichever back end keeps it.
 
 mod backup;
+mod chat;
 mod check;
 mod copy;
 mod export;

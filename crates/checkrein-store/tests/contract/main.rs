@@ -15,6 +15,7 @@ mod server;
 
 mod answered;
 mod changes;
+mod chats;
 mod checkpoints;
 mod content;
 mod copy;
@@ -100,6 +101,9 @@ macro_rules! every_case {
                 webhooks::a_delivery_is_claimed_by_one_until_its_time_is_over,
                 webhooks::what_came_of_it_is_said_of_its_webhook,
                 webhooks::deliveries_are_listed_newest_first_and_forgotten_when_they_are_old,
+                chats::a_job_has_one_conversation,
+                chats::one_answer_is_written_at_a_time,
+                chats::a_proposal_is_settled_once,
                 changes::a_commit_of_this_handle_is_marked,
                 changes::a_commit_of_another_handle_is_marked,
                 changes::no_commit_after_the_first_look_goes_unmarked,
