@@ -191,6 +191,12 @@ impl From<EngineError> for CliError {
             | EngineError::NoLine { .. }
             | EngineError::HeadMoved { .. }
             | EngineError::NoFile { .. }
+            | EngineError::NoChat(_)
+            | EngineError::ChatBusy
+            | EngineError::ChatHasJob { .. }
+            | EngineError::NoProposal(_)
+            | EngineError::ProposalOver { .. }
+            | EngineError::StaleProposal { .. }
             | EngineError::FileThere(_)
             | EngineError::NoConflict(_)
             | EngineError::NoRound { .. }
@@ -208,6 +214,8 @@ impl From<EngineError> for CliError {
             | EngineError::NoSandbox(_)
             | EngineError::NotAText(_)
             | EngineError::Arguments { .. }
+            | EngineError::NotOnce { .. }
+            | EngineError::TooManyProposals(_)
             | EngineError::TooLong { .. }
             | EngineError::Unsettled(_)
             | EngineError::BadDocument(_)
@@ -292,6 +300,12 @@ impl From<EngineError> for CliError {
             EngineError::NoIndex { .. } => Some(
                 "a job is indexed when it is held for a review; `checkrein log RUN` and `checkrein report RUN` show more",
             ),
+            EngineError::NoProposal(_) | EngineError::ProposalOver { .. } => {
+                Some("`checkrein chat RUN --history` shows all there are")
+            }
+            EngineError::StaleProposal { .. } => Some("ask the companion to propose it anew"),
+            EngineError::ChatBusy => Some("ask again when it is there"),
+            EngineError::ChatHasJob { .. } => Some("`checkrein chat RUN` goes on with it"),
             EngineError::NotAReview(_) => Some("`checkrein checkpoint show ID` shows any checkpoint"),
             EngineError::ReviewOver(_) => Some("`checkrein inbox` shows what waits"),
             EngineError::SameDocument(_) => Some("the agent finds them by name; rename one"),

@@ -19,6 +19,8 @@ pub enum Act {
     Reply,
     FetchBranches,
     PushToBranches,
+    ReadChat,
+    Ask,
     Withdraw,
     ManageTokens,
     ManageWebhooks,
@@ -42,6 +44,8 @@ impl Act {
             Act::Reply => "reply to a comment",
             Act::FetchBranches => "fetch the branches of a job",
             Act::PushToBranches => "push to a branch of a job",
+            Act::ReadChat => "read what was said about a job",
+            Act::Ask => "ask the companion about a job",
             Act::Withdraw => "withdraw a checkpoint",
             Act::ManageTokens => "make and revoke tokens",
             Act::ManageWebhooks => "name, test and remove webhooks",
@@ -68,6 +72,8 @@ pub static MATRIX: &[(Act, Role)] = &[
     (Act::Reply, Role::Agent),
     (Act::FetchBranches, Role::Viewer),
     (Act::PushToBranches, Role::Reviewer),
+    (Act::ReadChat, Role::Viewer),
+    (Act::Ask, Role::Reviewer),
     (Act::Withdraw, Role::Reviewer),
     (Act::ManageTokens, Role::Admin),
     (Act::ManageWebhooks, Role::Admin),
@@ -75,8 +81,9 @@ pub static MATRIX: &[(Act, Role)] = &[
     (Act::ManageStore, Role::Admin),
 ];
 
-/// What an agent may not do although a viewer may: its engine hands it what it needs of a branch.
-static NOT_AGENTS: &[Act] = &[Act::FetchBranches];
+/// What an agent may not do although a viewer may: its engine hands it what it needs of a branch, and what people say
+/// about its work among themselves is theirs.
+static NOT_AGENTS: &[Act] = &[Act::FetchBranches, Act::ReadChat];
 
 /// The least role that may do an act.
 pub fn least(act: Act) -> Role {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use checkrein_core::checkpoint::{BadId, CheckpointId, Refusal};
+use checkrein_core::companion::ProposalStatus;
 use checkrein_core::deliverable::DeliverableError;
 use checkrein_core::document::Problems;
 use checkrein_core::frame::FrameError;
@@ -66,6 +67,22 @@ pub enum EngineError {
     Arguments { tool: &'static str, reason: String },
     #[error("texts cannot be compared by meaning: {0}")]
     Embedding(String),
+    #[error("there is no conversation `{0}`")]
+    NoChat(String),
+    #[error("conversation `{chat}` has led to job `{run}` already")]
+    ChatHasJob { chat: String, run: RunId },
+    #[error("another answer is being written")]
+    ChatBusy,
+    #[error("there is no proposal `{0}`")]
+    NoProposal(String),
+    #[error("proposal `{id}` was {} by {by}", status.name())]
+    ProposalOver { id: String, status: ProposalStatus, by: String },
+    #[error("`{path}` is not what it was when `{id}` was proposed; nothing was changed")]
+    StaleProposal { id: String, path: String },
+    #[error("the text to replace is {times} times in `{path}`, not once")]
+    NotOnce { path: String, times: usize },
+    #[error("there are {0} proposals in this conversation, which is as many as there may be")]
+    TooManyProposals(usize),
     #[error("no agent is configured for the job")]
     NoAgent,
     #[error("the sandbox cannot be used: {0}")]

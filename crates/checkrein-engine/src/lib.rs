@@ -39,6 +39,7 @@ use checkrein_core::policy::{Policy, Scope};
 use checkrein_store::Store;
 use jiff::Timestamp;
 
+use companion::Companion;
 use forge::Accounts;
 use held::Held;
 use notification::Senders;
@@ -49,7 +50,9 @@ use secret::{JobSecrets, Secrets};
 pub use agent::{ActivityItem, ActivityPage, ModelRequest};
 pub use authority::{Act, MATRIX, allowed, least};
 pub use checkpoint::{CheckpointView, Judged, Naming, NewCheckpoint, VerdictRequest};
+
 pub use checkrein_agent::{Found as AgentFound, HOST, doctor as agents_found, host};
+pub use companion::{Asking, ChatOf, ChatPiece, ChatView};
 pub use definition::{Defined, DefinitionError, RunRequest, define};
 pub use doctor::{Finding, State, examine, examine_server};
 pub use error::EngineError;
@@ -91,6 +94,7 @@ pub struct Engine {
     accounts: Accounts,
     public_url: Option<String>,
     searching: Searching,
+    companion: Companion,
 }
 
 /// Names come from outside; so many are remembered.
@@ -109,6 +113,7 @@ impl Engine {
             accounts: Accounts::default(),
             public_url: None,
             searching: Searching::new(&settings),
+            companion: Companion::new(&settings),
             settings,
         }
     }

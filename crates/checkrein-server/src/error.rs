@@ -29,6 +29,7 @@ pub enum Kind {
     StaleDigest,
     SeveralRuns,
     RunBusy,
+    ChatBusy,
     RunRefused,
     FrameRefused,
     MarkedFiles,
@@ -60,6 +61,7 @@ pub static KINDS: &[(Kind, u16, &str, &str)] = &[
     (Kind::StaleDigest,          409, "stale-digest",           "the verdict is about something else"),
     (Kind::SeveralRuns,          409, "several-runs",           "the text names more than one run"),
     (Kind::RunBusy,              409, "run-busy",               "another process drives the run"),
+    (Kind::ChatBusy,             409, "chat-busy",              "another answer is being written"),
     (Kind::RunRefused,           409, "run-refused",            "the run cannot do that now"),
     (Kind::FrameRefused,         409, "frame-refused",          "the frames cannot do that now"),
     (Kind::MarkedFiles,          409, "files-marked",           "changes were requested of files, and the approval is not confirmed"),
@@ -220,6 +222,8 @@ impl From<&EngineError> for Kind {
             | EngineError::NoWebhook(_)
             | EngineError::NoDelivery(_)
             | EngineError::NoFile { .. }
+            | EngineError::NoChat(_)
+            | EngineError::NoProposal(_)
             | EngineError::NoRound { .. }
             | EngineError::NoRevision { .. }
             | EngineError::NoRequest(_)
@@ -276,6 +280,8 @@ impl From<&EngineError> for Kind {
             | EngineError::NoLine { .. }
             | EngineError::NotAText(_)
             | EngineError::Arguments { .. }
+            | EngineError::NotOnce { .. }
+            | EngineError::TooManyProposals(_)
             | EngineError::TooLong { .. }
             | EngineError::Unsettled(_)
             | EngineError::NoAgent
@@ -294,6 +300,9 @@ impl From<&EngineError> for Kind {
             )
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Kind::Invalid,
             EngineError::Transfer(TransferError::Conflict { .. }) => Kind::OtherContent,
+            EngineError::ChatBusy => Kind::ChatBusy,
+            EngineError::ProposalOver { .. } | EngineError::ChatHasJob { .. } => Kind::AlreadyDecided,
+            EngineError::StaleProposal { .. } => Kind::StaleHead,
             EngineError::Forbidden { .. } | EngineError::OtherWorker { .. } => Kind::Forbidden,
             EngineError::BadToken(_) | EngineError::BadSession(_) | EngineError::UnknownSession => {
                 Kind::Unauthenticated
@@ -356,6 +365,10 @@ impl From<EngineError> for Problem {
             }
             EngineError::HeadMoved { .. } => Problem::new(kind, error.to_string())
                 .hint("look at the review again, and send it with the new `head`"),
+            EngineError::StaleProposal { .. } => {
+                Problem::new(kind, error.to_string()).hint("ask the companion to propose it anew")
+            }
+            EngineError::ChatBusy => Problem::new(kind, error.to_string()).hint("ask again when it is there"),
             EngineError::Unsettled(_) => Problem::new(kind, error.to_string())
                 .hint("every file of the conflict needs a text without the markers, or a side"),
             EngineError::Unnamed(_) => Problem::new(kind, error.to_string())

@@ -6,6 +6,7 @@ mod app;
 mod ask;
 mod authorization;
 mod call;
+mod chat;
 mod cockpit;
 mod connection;
 mod door;

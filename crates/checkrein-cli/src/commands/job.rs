@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use checkrein_core::companion::Draft;
 use checkrein_engine::{NewJob, RepositoryWanted};
+use checkrein_server::wire::chat::Chat;
 use checkrein_server::wire::job::Document;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +18,11 @@ use crate::{files, settings};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// What is to be done, in your own words; `-` reads it from standard input
-    description: String,
+    #[arg(required_unless_present = "chat")]
+    description: Option<String>,
+    /// As it was written down in this conversation, which goes on in the job; what is said here wins
+    #[arg(long, value_name = "ID")]
+    chat: Option<String>,
     /// Who does it: a name from `checkrein expert list`
     #[arg(long, value_name = "NAME")]
     expert: Option<String>,
@@ -66,9 +72,11 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if let Some(remote) = args.store.remote()? {
         return args.sent(&remote);
     }
-    let new = args.new_job()?;
     let session = args.store.here().open()?;
     let who = session.principal()?;
+    let draft =
+        args.chat.as_deref().map(|chat| session.wait(session.engine.draft(&who, chat))).transpose()?;
+    let new = args.new_job(&draft.unwrap_or_default())?;
     let (id, odd) = session.wait(session.engine.create_job(&who, new))?;
     odd.iter().for_each(warn);
     if args.queue {
@@ -95,10 +103,19 @@ struct NewJobThere {
 }
 
 impl Args {
-    fn description(&self) -> Result<String, CliError> {
-        match self.description.as_str() {
-            "-" => files::stdin("the job"),
-            text => Ok(text.to_owned()),
+    fn description(&self, draft: &Draft) -> Result<String, CliError> {
+        match self.description.as_deref() {
+            Some("-") => files::stdin("the job"),
+            Some(text) => Ok(text.to_owned()),
+            None if draft.description.trim().is_empty() => {
+                let chat = self.chat.as_deref().unwrap_or_default();
+                Err(CliError::usage(format!("conversation `{chat}` has written no description down")).hint(
+                    format!(
+                        "`checkrein chat --session {chat}` goes on with it, or say here what is to be done"
+                    ),
+                ))
+            }
+            None => Ok(draft.description.clone()),
         }
     }
 
@@ -117,16 +134,21 @@ impl Args {
 
     /// Gives it to a server. Agent, expert and repository are the server's; documents and plan are sent.
     fn sent(&self, remote: &Remote) -> Result<Output, CliError> {
+        let draft = match &self.chat {
+            Some(chat) => remote.get::<Chat>(&["chats", chat], &[("limit", "1".to_owned())])?.draft,
+            None => Draft::default(),
+        };
         let block = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.clone()));
         let documents: Vec<Document> = self.documents()?.into_iter().map(Document::from).collect();
         let datasources: BTreeMap<&str, &str> =
             self.datasources.iter().map(|(name, url)| (name.as_str(), url.as_str())).collect();
         let body = json!({
-            "description": self.description()?, "expert": self.expert, "agent": self.agent, "repo": self.repo,
+            "description": self.description(&draft)?, "chat": self.chat,
+            "expert": self.expert.as_ref().or(draft.expert.as_ref()), "agent": self.agent, "repo": self.repo,
             "documents": documents, "datasources": datasources,
             "plan": self.plan.as_deref().map(files::text).transpose()?,
-            "autonomy": self.autonomy.as_ref().map(block),
-            "config_override": self.config_override.as_ref().map(block), "sandbox": self.sandbox,
+            "autonomy": self.autonomy.as_ref().or(draft.autonomy.as_ref()).map(block),
+            "config_override": self.config_override(&draft).as_ref().map(block), "sandbox": self.sandbox,
         });
         let new: NewJobThere = remote.post(&["jobs"], &body)?;
         new.warnings.iter().for_each(warn);
@@ -137,10 +159,15 @@ impl Args {
         self.driving.follow(remote, &new.run_id, 0)
     }
 
-    fn new_job(&self) -> Result<NewJob, CliError> {
+    fn config_override(&self, draft: &Draft) -> Option<String> {
+        let written = || draft.config_override.clone().map(|over| Value::Object(over).to_string());
+        self.config_override.clone().or_else(written)
+    }
+
+    fn new_job(&self, draft: &Draft) -> Result<NewJob, CliError> {
         let here = std::env::current_dir()
             .map_err(|error| CliError::failed(format!("there is no current directory: {error}")))?;
-        let description = self.description()?;
+        let description = self.description(draft)?;
         let documents = self.documents()?;
         let repository = match &self.repo {
             Some(directory) => RepositoryWanted::At(absolute(&here, directory)),
@@ -148,18 +175,19 @@ impl Args {
         };
         Ok(NewJob {
             description,
-            expert: self.expert.clone(),
+            expert: self.expert.clone().or_else(|| draft.expert.clone()),
             agent: self.agent.clone(),
             repository,
             documents,
             datasources: self.datasources.clone(),
             plan: self.plan.as_deref().map(files::text).transpose()?,
-            autonomy: self.autonomy.clone(),
-            config_override: self.config_override.clone(),
+            autonomy: self.autonomy.clone().or_else(|| draft.autonomy.clone()),
+            config_override: self.config_override(draft),
             sandbox: self.sandbox,
             directory: here,
             experts: settings::expert_files(),
             settings_given: self.store.here().names_settings(),
+            chat: self.chat.clone(),
         })
     }
 }

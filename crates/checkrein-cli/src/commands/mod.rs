@@ -2,6 +2,7 @@
 
 mod approve;
 mod cancel;
+mod chat;
 mod checkpoint;
 mod completions;
 mod config;
@@ -110,6 +111,10 @@ enum Command {
     ///
     /// Markdown files, the archive, todos and uploaded documents. Works offline: the model that knows meanings is part of the program. What it has not read yet is found by its words.
     Search(search::Args),
+    /// Ask about a job, and have corrections drafted; without a job, prepare one
+    ///
+    /// The companion reads the job it is asked about and nothing else. It proposes changes and comments, which you apply or discard, and it gives no verdicts. The model is the one `companion` in your own settings names; without one, a question is answered with what a search finds.
+    Chat(chat::Args),
     /// Approve what waits
     Approve(approve::Args),
     /// Reject what waits, and say why
@@ -188,6 +193,7 @@ impl Cli {
             Command::Inbox(args) => inbox::run(&args),
             Command::Review(args) => review::run(&args),
             Command::Search(args) => search::run(&args),
+            Command::Chat(args) => chat::run(&args),
             Command::Approve(args) => approve::run(&args),
             Command::Reject(args) => reject::run(&args),
             Command::RequestChanges(args) => request_changes::run(&args),

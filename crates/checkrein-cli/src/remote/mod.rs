@@ -1,5 +1,6 @@
 //! A server elsewhere: the same verbs over HTTP, with the shapes of `wire`.
 
+mod chat;
 mod checkpoint;
 mod events;
 mod run;

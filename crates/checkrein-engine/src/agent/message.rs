@@ -24,9 +24,19 @@ impl Engine {
             return Err(EngineError::Empty("message"));
         }
         let id = self.seen_run(by, id).await?;
+        self.tell_agent(by, id, NewComment { text: text.to_owned(), ..NewComment::default() }).await
+    }
+
+    /// The same, of somebody who may.
+    pub(crate) async fn tell_agent(
+        &self,
+        by: &Principal,
+        id: RunId,
+        comment: NewComment,
+    ) -> Result<(RunView, Comment), EngineError> {
         loop {
             let mut view = self.load_run(&id).await?;
-            let comment = NewComment { text: text.to_owned(), ..NewComment::default() };
+            let comment = comment.clone();
             let command = Command::Comment { comment, by: by.name.clone(), author: Author::Person };
             match self.apply(&mut view, command).await {
                 Ok(_) => {

@@ -1,13 +1,15 @@
-//! The review companion: what it looks at.
+//! The review companion: what it looks at, and the conversations it does that for.
 //!
 //! Each tool is a file: what it takes, what it tells, and the method that does it. All of them only look, at one job
 //! that whoever calls them names or is in, never the model. The list here is what a chat hands to its model and what
 //! MCP offers to any client, so that both know the same.
 
+mod chat;
 mod page;
 mod workspace;
 
 mod get_audit_trail;
+mod get_chat_history;
 mod get_graph_changes;
 mod get_job;
 mod get_job_progress;
@@ -36,7 +38,10 @@ use serde_json::{Value, json};
 use crate::authority::{Act, require};
 use crate::{Engine, EngineError};
 
+pub(crate) use chat::Companion;
+pub use chat::{Asking, ChatOf, ChatPiece, ChatView};
 pub use get_audit_trail::{AuditItem, AuditOf, AuditTrail, AuditWanted};
+pub use get_chat_history::{ChatHistory, ChatHistoryWanted, ChatSaid};
 pub use get_graph_changes::{GraphChange, GraphChanges, GraphChangesWanted};
 pub use get_job::{JobShown, JobWanted};
 pub use get_job_progress::{JobProgress, PhaseProgress, ProgressWanted};
@@ -62,6 +67,7 @@ pub fn read_tools() -> &'static [ReadTool] {
             get_todos::tool(),
             get_graph_changes::tool(),
             get_audit_trail::tool(),
+            get_chat_history::tool(),
             search_audit::tool(),
             get_llm_request::tool(),
             list_workspace_files::tool(),
@@ -84,6 +90,8 @@ pub struct ReadTool {
     pub name: &'static str,
     /// What it is for, to a model.
     pub about: &'static str,
+    /// What using it takes.
+    pub act: Act,
     /// What it takes beside the job, as JSON Schema.
     pub schema: Value,
     telling: Arc<Telling>,
@@ -105,7 +113,7 @@ impl ReadTool {
                 }
             }
         });
-        ReadTool { name, about, schema: schema::<W>(), telling: Arc::new(telling) }
+        ReadTool { name, about, act: Act::Read, schema: schema::<W>(), telling: Arc::new(telling) }
     }
 }
 
@@ -126,7 +134,7 @@ impl Engine {
         tool: &ReadTool,
         arguments: Value,
     ) -> Result<Value, EngineError> {
-        require(by, Act::Read)?;
+        require(by, tool.act)?;
         let id = self.seen_run(by, job).await?;
         let told = (tool.telling)(self, by, id.as_str(), arguments).await?;
         let written = told.to_string();

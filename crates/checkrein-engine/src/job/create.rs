@@ -44,6 +44,8 @@ pub struct NewJob {
     pub experts: Vec<(String, PathBuf)>,
     /// The project's settings were named by the caller, and are not taken from the base commit.
     pub settings_given: bool,
+    /// The conversation it was prepared in, which goes on in it.
+    pub chat: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,6 +114,9 @@ impl Engine {
             if new.documents.iter().take(index).any(|(known, _)| known == name) {
                 return Err(EngineError::SameDocument(name.clone()));
             }
+        }
+        if let Some(chat) = &new.chat {
+            self.chat_before_job(by, chat, nonce).await?;
         }
         let git = find_git()?;
         let source = look(&git, &new.repository)?;
@@ -189,6 +194,9 @@ impl Engine {
         let forge = definition.job.as_ref().and_then(|job| job.forge.clone());
         let files = |id: &RunId| self.keep_files(id, &new, forge.as_ref());
         let id = self.create_with_files(by, definition, None, nonce, files).await?;
+        if let Some(chat) = &new.chat {
+            self.attach_chat(chat, &id).await?;
+        }
         Ok((id, odd))
     }
 

@@ -98,8 +98,7 @@ impl Engine {
                 rerun_of: rerun_of.clone(),
                 by: by.name.clone(),
             };
-            let id =
-                nonce.map_or_else(|| new_id(now, Uuid::new_v4()), |nonce| new_id(nonce.at, nonce.uuid()));
+            let id = nonce.map_or_else(|| new_id(now, Uuid::new_v4()), id_of);
             let (run, applied) = Run::create(id, Arc::clone(&definition), created, now);
             let row = RunRow {
                 id: run.id.clone(),
@@ -177,7 +176,7 @@ impl Engine {
         make: impl Fn(&RunId) -> Result<(), EngineError>,
     ) -> Result<RunId, EngineError> {
         let nonce = nonce.unwrap_or_else(|| Nonce::new(self.now()));
-        let id = new_id(nonce.at, nonce.uuid());
+        let id = id_of(nonce);
         // One that is there was recorded by the same request, and has them.
         let there = self.store.run(id.as_str()).await?.is_some();
         if !there {
@@ -330,6 +329,11 @@ fn was_decided(view: &RunView) -> bool {
         )
     };
     view.history.iter().any(|(_, _, event)| decided(event))
+}
+
+/// The id a run gets that is made under a key.
+pub(crate) fn id_of(nonce: Nonce) -> RunId {
+    new_id(nonce.at, nonce.uuid())
 }
 
 /// When it was made, and a word that no other run of that second has: short enough to type.

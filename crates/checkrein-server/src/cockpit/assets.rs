@@ -14,6 +14,8 @@ pub const PATH: &str = "/assets/{digest}/{name}";
 
 /// A new file is a row here.
 static FILES: &[(&str, &str)] = &[
+    ("chat.css", include_str!("static/chat.css")),
+    ("chat.js", include_str!("static/chat.js")),
     ("cockpit.css", include_str!("static/cockpit.css")),
     ("cockpit.js", include_str!("static/cockpit.js")),
     ("frames.js", include_str!("static/frames.js")),

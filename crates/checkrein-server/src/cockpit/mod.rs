@@ -22,6 +22,7 @@ mod render;
 mod link;
 mod parts;
 
+mod chat;
 mod checkpoint;
 mod frame;
 mod inbox;
@@ -68,6 +69,9 @@ fn pages() -> Vec<Page> {
         run::resume::page(),
         run::rerun::page(),
         run::level::page(),
+        chat::show::page(),
+        chat::ask::page(),
+        chat::settle::page(),
         job::new::page(),
         job::create::page(),
         policy::show::page(),

@@ -1,5 +1,6 @@
 //! The one list of routes. A verb of a noun is a file, and so is its test.
 
+pub mod chat;
 mod checkpoint;
 mod event;
 mod expert;
@@ -8,6 +9,7 @@ mod frame;
 mod git;
 pub mod job;
 mod policy;
+mod proposal;
 pub mod run;
 pub mod session;
 mod suggestion;
@@ -76,6 +78,13 @@ pub fn all() -> Vec<Route> {
         run::output::route(),
         run::events::route(),
         run::search::route(),
+        run::chat::route(),
+        run::ask::route(),
+        proposal::apply::route(),
+        proposal::discard::route(),
+        chat::begin::route(),
+        chat::show::route(),
+        chat::ask::route(),
         job::create::route(),
         job::list::route(),
         job::show::route(),

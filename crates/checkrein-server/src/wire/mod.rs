@@ -1,6 +1,7 @@
 //! What programs send and get. The command line's `--json` answers have the same shapes.
 
 pub mod activity;
+pub mod chat;
 pub mod checkpoint;
 pub mod diff;
 pub mod event;

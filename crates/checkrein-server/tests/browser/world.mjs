@@ -20,12 +20,14 @@ const pictures = process.env.BROWSER_PICTURES;
 /** A machine may be busy; what is waited for comes. */
 export const PATIENCE = 60_000;
 
-/** A server with its store in a directory of its own. `agent` is a shell script; its phase is in $CHECKREIN_PHASE_NUMBER. */
-export async function world(agent) {
+/** A server with its store in a directory of its own. `agent` is a shell script; its phase is in $CHECKREIN_PHASE_NUMBER. `prepare` gets
+ * the directory before anything starts. */
+export async function world(agent, prepare = () => {}) {
   const place = mkdtempSync(join(tmpdir(), "checkrein-browser-"));
   writeFileSync(join(place, "agent.sh"), `#!/bin/sh\ncat > /dev/null\n${agent}\n`);
   chmodSync(join(place, "agent.sh"), 0o755);
   writeFileSync(join(place, "checkrein.yaml"), `agent: "cmd:${join(place, "agent.sh")}"\n`);
+  prepare(place);
   const env = { ...process.env, CHECKREIN_STORE: join(place, "store.db"), HOME: place, XDG_CONFIG_HOME: join(place, "config") };
   delete env.CHECKREIN_TOKEN;
   const tokens = {};

@@ -11,6 +11,7 @@
 )]
 
 mod authorization;
+mod chat;
 mod checkpoint;
 mod cockpit;
 mod docs;
@@ -26,6 +27,7 @@ mod mcp;
 mod openapi;
 mod place;
 mod policy;
+mod proposal;
 mod run;
 mod session;
 mod suggestion;

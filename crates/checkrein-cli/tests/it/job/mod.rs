@@ -2,6 +2,7 @@
 
 mod branch;
 mod cancel;
+mod chat;
 mod clone;
 mod comment;
 mod given;

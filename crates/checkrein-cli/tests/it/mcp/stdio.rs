@@ -179,7 +179,7 @@ fn nothing_decides_a_checkpoint() {
     let mut client = Client::new(&place, &[("CHECKREIN_TOKEN", &admin)]);
     client.works("request_checkpoint", json!({"worker": "w", "deliverable": "x", "id": "held"}));
     let tools = client.tools();
-    assert_eq!(tools.len(), 41, "{tools:?}");
+    assert_eq!(tools.len(), 54, "{tools:?}");
     for name in &tools {
         for word in [
             "approve",

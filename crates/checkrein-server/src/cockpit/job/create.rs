@@ -72,5 +72,6 @@ fn wanted(visit: &Visit) -> Result<Wanted, Problem> {
         plan: text("plan"),
         config_override,
         sandbox: form.get("sandbox").is_some(),
+        chat: text("chat"),
     })
 }

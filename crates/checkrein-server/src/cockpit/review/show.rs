@@ -1,9 +1,11 @@
 //! The page of a review.
 
+use checkrein_engine::{Act, ChatView};
 use maud::{Markup, html};
 
 use super::material::{Material, Prose, Since};
 use super::{aside, conflict, files, now, overview, thread};
+use crate::cockpit::chat;
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
@@ -22,8 +24,9 @@ async fn show(visit: Visit) -> Result<View, Problem> {
     let material = Material::load(&visit, visit.path("id")).await?;
     let review = &material.review;
     let title = format!("Review of {}", excerpt(review.description.as_str().unwrap_or_default(), 60));
-    let (run, body) = (review.run_id.clone(), body(&visit, &material));
     let job = &material.reviewed.view.run.id;
+    let chat = if visit.may(Act::ReadChat) { Some(chat::of(&visit, job).await?) } else { None };
+    let (run, body) = (review.run_id.clone(), body(&visit, &material, chat.as_ref()));
     Ok(View::new(title, body)
         .at(Place::Inbox)
         .full_width()
@@ -32,10 +35,12 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         .about(job)
         .with_file("review.css")
         .with_file("review.js")
-        .with_file("search.js"))
+        .with_file("search.js")
+        .with_file("chat.css")
+        .with_file("chat.js"))
 }
 
-fn body(visit: &Visit, material: &Material) -> Markup {
+fn body(visit: &Visit, material: &Material, chat: Option<&ChatView>) -> Markup {
     let review = &material.review;
     html! {
         div class="head" {
@@ -66,6 +71,7 @@ fn body(visit: &Visit, material: &Material) -> Markup {
             div class="material" {
                 (overview::shown(material))
                 (conflict::section(visit, material))
+                @if let Some(view) = chat { (chat::panel(visit, &material.reviewed.view.run.id, view, &at(material, &[]))) }
                 (toolbar(material))
                 (files::all(visit, material))
                 (thread::conversation(visit, material))

@@ -30,6 +30,12 @@ enum Tab {
     Output,
     Report,
     Audit,
+    Companion,
+}
+
+/// The same on the page of its companion.
+pub fn chat_tabs(id: &RunId) -> Markup {
+    tabs(id, Tab::Companion)
 }
 
 /// Leads between the pages of a run.
@@ -39,6 +45,7 @@ fn tabs(id: &RunId, current: Tab) -> Markup {
         (Tab::Output, "Output", link::to(&["runs", id.as_str(), "output"])),
         (Tab::Report, "Report", link::to(&["runs", id.as_str(), "report"])),
         (Tab::Audit, "Audit", link::to(&["runs", id.as_str(), "audit"])),
+        (Tab::Companion, "Companion", link::to(&["runs", id.as_str(), "chat"])),
     ];
     html! {
         nav class="tabs" aria-label="This run" {

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use checkrein_engine::OwnAttempt;
 use checkrein_engine::companion::{ReadTool, read_tools};
-use checkrein_engine::{Act, OwnAttempt};
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ pub fn tools() -> impl Iterator<Item = Tool> {
     read_tools().iter().map(|read| Tool {
         name: read.name,
         about: read.about,
-        act: Act::Read,
+        act: read.act,
         needs: Needs::Store,
         effect: Effect::Looks,
         schema: Arc::new(schema(read)),

@@ -43,6 +43,8 @@ pub struct Wanted {
     /// Keep the agent's processes away from the store, settings and credentials
     #[serde(default)]
     pub sandbox: bool,
+    /// The conversation it was prepared in, which goes on in it
+    pub chat: Option<String>,
 }
 
 #[derive(JsonSchema)]
@@ -76,6 +78,7 @@ pub fn route() -> Route {
             "Give an agent a job; a worker takes it up. What would have the server run a command or use a repository that is sent takes an administrator",
         )
         .to(Act::GiveJob)
+        .refuses(&[Kind::NotFound, Kind::AlreadyDecided])
         .more(&[
             ("with `agent`", Act::SendWorkflow),
             ("with `repo`", Act::SendWorkflow),
@@ -131,6 +134,7 @@ pub async fn given(call: &Call, wanted: Wanted) -> Result<(RunId, Vec<String>), 
         directory,
         experts: call.app.expert_files(),
         settings_given: false,
+        chat: wanted.chat,
     };
     let nonce = call.nonce();
     let (id, odd) =

@@ -1,7 +1,9 @@
 //! Runs: start, look, go on, end.
 
 pub mod activity;
+pub mod ask;
 pub mod cancel;
+pub mod chat;
 pub mod create;
 pub mod definition;
 pub mod events;

@@ -21,7 +21,7 @@ fn rows() -> Vec<(String, Vec<String>)> {
 fn every_role_finds_its_tools_and_no_others() {
     let place = Place::new();
     let rows = rows();
-    assert_eq!(rows.len(), 53, "{rows:?}");
+    assert_eq!(rows.len(), 54, "{rows:?}");
     for (column, role) in Role::ALL.into_iter().enumerate() {
         let session = Session::new(&place.as_role(role));
         let found = names(&session.ask("tools/list", &json!({})));

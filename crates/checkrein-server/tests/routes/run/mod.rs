@@ -1,4 +1,6 @@
+mod ask;
 mod cancel;
+mod chat;
 mod create;
 mod definition;
 mod events;

@@ -1,0 +1,169 @@
+//! The companion of a job: what was said, what is proposed, and a place to ask. The panel is part of the review, and a
+//! page of its own at every other stage.
+
+pub mod ask;
+pub mod settle;
+pub mod show;
+
+use checkrein_core::companion::{Message, MessageStatus, Proposal, ProposalStatus, Proposed};
+use checkrein_core::run::RunId;
+use checkrein_engine::{Act, ChatOf, ChatView};
+use maud::{Markup, PreEscaped, html};
+
+use super::link;
+use super::parts::{ago, shown};
+use super::render::markdown::{self, Links};
+use super::visit::Visit;
+use crate::error::Problem;
+
+/// The newest messages that are shown.
+const SHOWN: usize = 200;
+
+/// Where the conversation about a job is.
+fn address(run: &RunId) -> String {
+    link::to(&["runs", run.as_str(), "chat"])
+}
+
+/// What was said about a job, the newest of it.
+pub async fn of(visit: &Visit, run: &RunId) -> Result<ChatView, Problem> {
+    let (engine, by, of) = (visit.engine(), visit.by()?, ChatOf::Run(run.to_string()));
+    let mut view = engine.chat(by, &of, 0, SHOWN).await?;
+    while let Some(next) = view.next {
+        let more = engine.chat(by, &of, next, SHOWN).await?;
+        view.messages.extend(more.messages);
+        view.next = more.next;
+        let old = view.messages.len().saturating_sub(SHOWN);
+        view.messages.drain(..old);
+    }
+    Ok(view)
+}
+
+/// The panel; `back` is where its forms lead.
+pub fn panel(visit: &Visit, run: &RunId, view: &ChatView, back: &str) -> Markup {
+    let may_ask = visit.may(Act::Ask);
+    html! {
+        section class="card chat" id="chat" data-chat=(run) data-page=(address(run)) {
+            h2 { "Companion" }
+            p class="hint" {
+                "It " (view.stage.about()) ". What it proposes is done by you, in your name; it decides nothing."
+            }
+            @for note in &view.notes { p class="notice" { (shown(note)) } }
+            (said(visit, run, view, back))
+            @if may_ask {
+                form method="post" action=(address(run)) data-ask="" {
+                    (visit.proof())
+                    input type="hidden" name="back" value=(back);
+                    label for="ask" { "Your question" }
+                    textarea id="ask" name="text" rows="2" maxlength="20000" data-draft="ask" {}
+                    p class="actions" { button class="primary" { "Ask" } }
+                    p class="openings" role="group" aria-label="Questions to begin with" {
+                        @for question in view.stage.questions() {
+                            button name="question" value=(question) { (question) }
+                        }
+                    }
+                }
+            } @else {
+                p class="hint" { "A reviewer asks; your role reads." }
+            }
+        }
+    }
+}
+
+/// The part that is fetched again when something was said.
+fn said(visit: &Visit, run: &RunId, view: &ChatView, back: &str) -> Markup {
+    html! {
+        div id="chat-said" class="said" role="log" aria-label="Conversation with the companion" {
+            @for message in &view.messages {
+                (one(visit, message))
+                @for proposal in view.proposals.iter().filter(|proposal| proposal.message == message.id) {
+                    (proposed(visit, run, proposal, back))
+                }
+            }
+            @if view.messages.is_empty() { p class="quiet" { "Nobody has asked anything yet." } }
+        }
+    }
+}
+
+fn one(visit: &Visit, message: &Message) -> Markup {
+    let by = message.speaker.person();
+    html! {
+        article class={ "message" @if by.is_none() { " companion" } } data-id=(message.id) data-status=(message.status.name()) {
+            p class="meta" {
+                strong { (shown(by.unwrap_or("Companion"))) } " · " (ago(message.said_at, visit.now()))
+                @match message.status {
+                    MessageStatus::Done => {}
+                    MessageStatus::Writing => { " " span class="badge busy" { "is writing" } }
+                    MessageStatus::BrokenOff => { " " span class="badge bad" { "broken off" } }
+                }
+            }
+            @if by.is_some() { p class="asked" { (shown(&message.text)) } }
+            @else { div class="md" { (PreEscaped(markdown::render(&message.text, &Links::NONE))) } }
+            @if !message.uses.is_empty() {
+                details class="uses" {
+                    summary { "Looked at " (message.uses.len()) " things" }
+                    ul { @for used in &message.uses { li { code { (shown(&used.tool)) } " " (shown(&used.about)) @if used.failed { " (found nothing)" } } } }
+                }
+            }
+            @if let Some(note) = &message.note { p class="hint" { (shown(note)) } }
+        }
+    }
+}
+
+fn proposed(visit: &Visit, run: &RunId, proposal: &Proposal, back: &str) -> Markup {
+    let (act, what, verb) = match &proposal.proposed {
+        Proposed::File { .. } => (Act::PushToBranches, "a change of ", "Apply as a commit in my name"),
+        Proposed::Comment { .. } => (Act::Comment, "a comment", "Post it in my name"),
+    };
+    let action = link::to(&["runs", run.as_str(), "chat", &proposal.id]);
+    html! {
+        article class="proposal" id={ "proposal-" (proposal.id) } data-status=(proposal.status.name()) {
+            p class="meta" {
+                strong { (proposal.id) } " proposes " (what)
+                @match &proposal.proposed {
+                    Proposed::File { path, .. } => { code { (shown(path)) } }
+                    Proposed::Comment { file: Some(file), line, .. } => {
+                        " on " code { (shown(file)) @if let Some(line) = line { ":" (line) } }
+                    }
+                    Proposed::Comment { file: None, .. } => {}
+                }
+                " for " (shown(&proposal.asked_by))
+            }
+            @match &proposal.proposed {
+                Proposed::File { diff, .. } => { pre class="text difference" tabindex="0" { (coloured(diff)) } }
+                Proposed::Comment { text, .. } => { blockquote { (shown(text)) } }
+            }
+            @match (proposal.status, &proposal.settled) {
+                (ProposalStatus::Proposed, _) if visit.may(act) => {
+                    form method="post" action=(action) class="actions" {
+                        (visit.proof())
+                        input type="hidden" name="back" value=(back);
+                        button name="do" value="apply" class="primary" { (verb) }
+                        button name="do" value="discard" { "Discard" }
+                    }
+                }
+                (ProposalStatus::Proposed, _) => { p class="hint" { "A reviewer decides whether it is done." } }
+                (status, Some((by, at))) => {
+                    p class="hint" {
+                        span class={ "badge " @if status == ProposalStatus::Applied { "good" } } { (status.name()) }
+                        " by " (shown(by)) " " (ago(*at, visit.now()))
+                        @if let Some(outcome) = &proposal.outcome { ": " code { (shown(&outcome.chars().take(10).collect::<String>())) } }
+                    }
+                }
+                (status, None) => { p class="hint" { (status.name()) } }
+            }
+        }
+    }
+}
+
+fn coloured(diff: &str) -> Markup {
+    html! {
+        @for line in diff.lines() {
+            @let class = match line.as_bytes().first() {
+                Some(b'+') => Some("plus"),
+                Some(b'-') => Some("minus"),
+                _ => None,
+            };
+            span class=[class] { (shown(line)) } "\n"
+        }
+    }
+}

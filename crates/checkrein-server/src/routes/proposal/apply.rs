@@ -1,0 +1,34 @@
+use checkrein_core::run::RunId;
+use checkrein_engine::Act;
+
+use crate::answer::Reply;
+use crate::ask::Nothing;
+use crate::call::Call;
+use crate::error::{Kind, Problem};
+use crate::route::Route;
+use crate::wire::chat::Proposal;
+
+pub fn route() -> Route {
+    Route::post("/v1/runs/{id}/chat/proposals/{proposal}/apply", apply)
+        .about(
+            "applyProposal",
+            "Do what the companion proposed, in your name: a commit on the branch under review, a comment, or words to the agent",
+        )
+        .to(Act::PushToBranches)
+        .refuses(&[
+            Kind::NotFound,
+            Kind::SeveralRuns,
+            Kind::AlreadyDecided,
+            Kind::StaleHead,
+            Kind::RunRefused,
+            Kind::RunBusy,
+        ])
+}
+
+async fn apply(call: Call, _: Nothing) -> Result<Reply<Proposal>, Problem> {
+    let run = call.engine().run_id(call.by()?, call.path("id")).await?;
+    let (named, id) = (run.clone(), call.path("proposal").to_owned());
+    let done =
+        call.apart(move |engine, by| async move { engine.apply_proposal(&by, &named, &id).await }).await?;
+    Ok(Reply::new(Proposal::from(done)).about(&RunId::new(run)))
+}

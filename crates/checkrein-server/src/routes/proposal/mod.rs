@@ -1,0 +1,4 @@
+//! What the companion proposes, and people do or do not.
+
+pub mod apply;
+pub mod discard;
