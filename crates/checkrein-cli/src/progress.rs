@@ -215,6 +215,7 @@ fn said(event: &RunEvent) -> Option<String> {
             ForgeNews::Trouble { text: Some(text) } => {
                 format!("  trouble with the forge: {}", one_line(text))
             }
+            ForgeNews::Barred { text } => format!("  {}", one_line(text)),
             ForgeNews::Trouble { text: None } => "  the forge is there again".to_owned(),
             _ => return None,
         },

@@ -49,8 +49,9 @@ pub use path::TreePath;
 pub use publish::{Publish, Published};
 pub use push::Landing;
 pub use remote::{
-    Account, Found, NewPull, NewRemark, Opinion, PublishedThere, PullRequest, PullState, Pushed, Received,
-    Remark, Remote, RemoteError, RemoteMerge, Says, Spot, TakenFrom, Token, key_of, marked, unmarked,
+    Account, Check, Found, NewPull, NewRemark, Opinion, PublishedThere, PullRequest, PullState, Pushed,
+    Received, Remark, Remote, RemoteError, RemoteMerge, Says, Spot, TakenFrom, Token, key_of, marked,
+    unmarked,
 };
 pub use repository::{Bare, Source};
 pub use serve::{Ending, Part, Served, Service};

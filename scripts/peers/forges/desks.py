@@ -69,9 +69,45 @@ class Remote:
         self.api.ask("POST", self.path(f"/issues/{self.number()}/comments"), {"body": text})
 
     def push(self, file, text):
-        pull = self.pull()
-        url = f"{self.forge.url}/{self.scene.repository}.git"
-        commit_on(url, pull["head"]["ref"], file, text, self.api.header())
+        commit_on(self.url(), self.pull()["head"]["ref"], file, text, self.api.header())
+
+    def url(self):
+        return f"{self.forge.url}/{self.scene.repository}.git"
+
+    def send(self, what, *how):
+        """Pushes from the repository people work in."""
+        source, branch = what.split(":", 1)
+        git("push", "--quiet", *how, self.url(), f"{source}:refs/heads/{branch}", cwd=self.scene.repo, header=self.api.header())
+
+    def heads(self):
+        lines = git("ls-remote", "--quiet", self.url(), "refs/heads/*", cwd=self.scene.home, header=self.api.header())
+        rows = (line.split("\t") for line in lines.splitlines())
+        return {name.removeprefix("refs/heads/"): commit for commit, name in rows}
+
+    def head(self, branch):
+        return self.heads()[branch]
+
+    def branches(self):
+        return set(self.heads())
+
+    def delete_branch(self, branch):
+        self.send(f":{branch}")
+
+    def files(self, branch):
+        """The names of everything on a branch."""
+        place = self.scene.home / "repo"
+        git("fetch", "--quiet", self.url(), f"+refs/heads/{branch}:refs/there/{branch}", cwd=place, header=self.api.header())
+        return set(git("ls-tree", "-r", "--name-only", f"refs/there/{branch}", cwd=place).splitlines())
+
+    def reopen(self):
+        self.api.ask("PATCH", self.path(f"/pulls/{self.number()}"), {"state": "open"})
+
+    def review_of(self, number, event):
+        """A verdict on a pull request that nobody waits at any more."""
+        self.api.ask("POST", self.path(f"/pulls/{number}/reviews"), {"event": self.words[event], "body": ""})
+
+    def is_merged(self, pull):
+        return bool(pull["merged_at"])
 
     def close(self):
         for text, file, line in self.pending:
@@ -91,6 +127,7 @@ class Remote:
 
 class Gitea(Remote):
     page = "limit"
+    words = {"approve": "APPROVED", "request_changes": "REQUEST_CHANGES"}
 
     def comment(self, text, file=None, line=None):
         if file is None:
@@ -102,16 +139,23 @@ class Gitea(Remote):
         self.api.ask("POST", self.path(f"/pulls/{self.number()}/reviews"), body)
 
     def review(self, event, text=""):
+        # What was pushed just now is not what a review is of yet.
+        until("Gitea to see what was pushed", lambda: self.seen() == self.pull()["head"]["sha"])
         comments = [{"path": file, "body": said, "new_position": line} for said, file, line in self.pending]
         self.pending = []
         body = {"event": event, "body": text, "comments": comments}
         self.api.ask("POST", self.path(f"/pulls/{self.number()}/reviews"), body)
 
+    def seen(self):
+        line = git("ls-remote", "--quiet", self.url(), f"refs/pull/{self.number()}/head", cwd=self.scene.home,
+                   header=self.api.header())
+        return line.split("\t")[0]
+
     def request_changes(self, text):
-        self.review("REQUEST_CHANGES", text)
+        self.review(self.words["request_changes"], text)
 
     def approve(self):
-        self.review("APPROVED")
+        self.review(self.words["approve"])
 
     def merge(self):
         number = self.number()
@@ -135,6 +179,7 @@ class Gitea(Remote):
 
 class Github(Remote):
     page = "per_page"
+    words = {"approve": "APPROVE", "request_changes": "REQUEST_CHANGES"}
 
     def comment(self, text, file=None, line=None):
         if file is None:
@@ -152,10 +197,10 @@ class Github(Remote):
         self.api.ask("POST", self.path(f"/pulls/{self.number()}/reviews"), {"event": event, "body": text})
 
     def request_changes(self, text):
-        self.review("REQUEST_CHANGES", text)
+        self.review(self.words["request_changes"], text)
 
     def approve(self):
-        self.review("APPROVE")
+        self.review(self.words["approve"])
 
     def merge(self):
         self.api.ask("PUT", self.path(f"/pulls/{self.number()}/merge"), {"merge_method": "squash"})

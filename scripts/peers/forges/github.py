@@ -4,6 +4,9 @@ description of the API; replies begin as the examples that are in it."""
 import base64
 import copy
 import datetime
+import fnmatch
+import hashlib
+import hmac
 import http.server
 import json
 import os
@@ -15,6 +18,7 @@ import sys
 import tempfile
 import threading
 import urllib.parse
+import urllib.request
 
 import jsonschema
 import referencing
@@ -23,7 +27,16 @@ from referencing.jsonschema import DRAFT202012
 from servers import Api
 
 PEOPLE = ("bot", "ann", "bob", "zoe")
+ORGANISATION = "team"
 NAME = "urn:description"
+# GitHub's words for a push that a rule forbids.
+PROTECTION = """#!/bin/sh
+while read -r pattern; do
+    case "$1" in
+        refs/heads/$pattern) echo "error: GH006: Protected branch update failed for $1." >&2; exit 1 ;;
+    esac
+done < protected
+"""
 
 
 def nullable(node):
@@ -132,8 +145,12 @@ class Github:
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="checkrein-github-"))
         self.lock = threading.RLock()
         self.repositories, self.ids = {}, 1000
+        # What a repository was called before, and the repository.
+        self.moved = {}
         self.weather = []
         self.log = []
+        self.down = False
+        self.tokens = {}
         stand_in = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -157,11 +174,28 @@ class Github:
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.accounts = {login: Api(self.url, self.prefix, login, f"token-of-{login}", self.scheme) for login in PEOPLE}
+        self.accounts = {}
+        for login in PEOPLE:
+            self.accounts[login] = Api(self.url, self.prefix, login, self.token(login, "repo, read:org"), self.scheme)
 
     def stop(self):
         self.server.shutdown()
         shutil.rmtree(self.home, ignore_errors=True)
+
+    def pause(self):
+        """Nobody answers until it is started again."""
+        self.down = True
+
+    def start(self):
+        self.down = False
+
+    def token(self, login, scopes=None, may=()):
+        """A classic token has scopes; a fine-grained one has none, and may write what is named."""
+        token = f"token-of-{login}-{len(self.tokens)}"
+        self.tokens[token] = {"login": login, "scopes": scopes, "may": may}
+        return token
+
+    # What people set up beside the API.
 
     def make_repository(self, name):
         self.new_repository("bot", name)
@@ -172,7 +206,59 @@ class Github:
         bare.parent.mkdir(exist_ok=True)
         subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", bare], check=True)
         subprocess.run(["git", "-C", bare, "config", "http.receivepack", "true"], check=True)
-        self.repositories[f"{owner}/{name}"] = {"bare": bare, "pulls": {}, "number": 0, "name": f"{owner}/{name}"}
+        (bare / "protected").write_text("")
+        (bare / "hooks").mkdir(exist_ok=True)
+        (bare / "hooks" / "update").write_text(PROTECTION)
+        (bare / "hooks" / "update").chmod(0o755)
+        self.repositories[f"{owner}/{name}"] = {
+            "bare": bare, "pulls": {}, "number": 0, "name": f"{owner}/{name}", "id": self.next_id(), "rules": {},
+            "statuses": {}, "hooks": [], "archived": False,
+        }
+
+    def may_see(self, repository, login):
+        """Everybody sees everything here."""
+
+    def protect(self, repository, branches, push=True, approvals=0, checks=()):
+        with self.lock:
+            found = self.repositories[repository]
+            found["rules"][branches] = {"push": push, "approvals": approvals, "checks": checks}
+            closed = [pattern for pattern, rule in found["rules"].items() if not rule["push"]]
+            (found["bare"] / "protected").write_text("".join(f"{pattern}\n" for pattern in closed))
+
+    def unprotect(self, repository, branches):
+        self.protect(repository, branches)
+
+    def check(self, repository, commit, name, state):
+        """A check says how a commit is."""
+        self.accounts["bob"].ask("POST", f"/repos/{repository}/statuses/{commit}", {"state": state, "context": name})
+
+    def rename(self, repository, name):
+        with self.lock:
+            found = self.repositories.pop(repository)
+            owner = repository.split("/")[0]
+            bare = found["bare"].with_name(f"{name}.git")
+            found["bare"].rename(bare)
+            found.update(bare=bare, name=f"{owner}/{name}")
+            self.repositories[found["name"]] = found
+            self.moved[repository] = found
+        return f"{owner}/{name}"
+
+    def archive(self, repository, archived):
+        self.repositories[repository]["archived"] = archived
+
+    def hook(self, repository, url, secret):
+        self.repositories[repository]["hooks"].append((url, secret))
+
+    def tell(self, repository):
+        """Somebody changed something: who asked to be told is."""
+        body = json.dumps({"action": "edited", "repository": {"full_name": repository["name"]}}).encode()
+        for url, secret in repository["hooks"]:
+            request = urllib.request.Request(url, data=body, method="POST")
+            signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+            request.add_header("Content-Type", "application/json")
+            request.add_header("X-GitHub-Event", "pull_request")
+            request.add_header("X-Hub-Signature-256", f"sha256={signature}")
+            threading.Thread(target=lambda: urllib.request.urlopen(request, timeout=60).close(), daemon=True).start()
 
     def git(self, repository, *arguments, check=True, **more):
         env = {"PATH": os.environ["PATH"], "HOME": "/dev/null", "GIT_AUTHOR_NAME": "GitHub", "GIT_AUTHOR_EMAIL": "g@example.com",
@@ -189,6 +275,9 @@ class Github:
         length = int(handler.headers.get("Content-Length") or 0)
         chunked = handler.headers.get("Transfer-Encoding", "") == "chunked"
         data = read_chunks(handler.rfile) if chunked else handler.rfile.read(length)
+        if self.down:
+            handler.close_connection = True
+            return
         if ".git/" in url.path:
             return self.serve_git(handler, url, data)
         method, path = handler.command, urllib.parse.unquote(url.path).removeprefix(self.prefix)
@@ -196,8 +285,24 @@ class Github:
         body = json.loads(data) if data else None
         headers, described = {}, True
         try:
-            login = self.login(handler.headers.get("Authorization", ""))
+            token = self.token_of(handler.headers.get("Authorization", ""))
+            login = token["login"]
+            path = self.by_id(path)
+            found = self.moved_from(path)
+            if found:
+                # It leads to the number of the repository, which is described nowhere.
+                old, repository = found
+                to = f"{self.url}{self.prefix}/repositories/{repository['id']}{path.removeprefix('/repos/' + old)}"
+                to += f"?{url.query}" if url.query else ""
+                status = 301 if method == "GET" else 307
+                answer = json.dumps({"message": "Moved Permanently", "url": to}).encode()
+                return send(handler, status, answer, {"Content-Type": "application/json", "Location": to})
             self.description.request(method, path, query, body)
+            lacks = lacking(token, method, path)
+            if lacks:
+                described = False
+                raise Refusal(403, "Resource not accessible by personal access token",
+                              {"X-Accepted-GitHub-Permissions": f"{lacks}=write"})
             with self.lock:
                 self.log.append((login, method, path))
                 for storm in list(self.weather):
@@ -209,6 +314,9 @@ class Github:
                         described = False
                         raise Refusal(storm["status"], storm["message"], storm.get("headers"))
                 status, answer = self.answer(login, method, path, query, body)
+                named = re.match(r"^/repos/([^/]+/[^/]+)/", path)
+                if method != "GET" and named and named.group(1) in self.repositories:
+                    self.tell(self.repositories[named.group(1)])
         except Refusal as refusal:
             status, headers = refusal.status, refusal.headers
             answer = {"message": refusal.message, "documentation_url": "https://docs.github.com/rest", "status": str(status)}
@@ -216,25 +324,41 @@ class Github:
                 answer["errors"] = refusal.errors
         if described:
             self.description.reply(method, path, status, answer)
-        if method == "GET" and path == "/user" and status == 200:
-            headers["X-OAuth-Scopes"] = "repo, read:org"
+        if method == "GET" and path == "/user" and status == 200 and token["scopes"] is not None:
+            headers["X-OAuth-Scopes"] = token["scopes"]
         send(handler, status, json.dumps(answer).encode(), {"Content-Type": "application/json", **headers})
 
-    def login(self, header):
+    def token_of(self, header):
         scheme, _, token = header.partition(" ")
         if scheme.lower() == "basic":
             token = base64.b64decode(token).decode().split(":", 1)[1]
-        login = token.removeprefix("token-of-")
-        if login not in PEOPLE or not token.startswith("token-of-"):
+        if token not in self.tokens:
             raise Refusal(401, "Bad credentials")
-        return login
+        return self.tokens[token]
+
+    def by_id(self, path):
+        """The path of a repository that is asked for by its number."""
+        found = re.match(r"^/repositories/(\d+)(.*)$", path)
+        if not found:
+            return path
+        [name] = [name for name, one in self.repositories.items() if one["id"] == int(found.group(1))]
+        return f"/repos/{name}{found.group(2)}"
+
+    def moved_from(self, path):
+        for old, repository in self.moved.items():
+            if path == f"/repos/{old}" or path.startswith(f"/repos/{old}/"):
+                return old, repository
+        return None
 
     def serve_git(self, handler, url, data):
         try:
-            login = self.login(handler.headers.get("Authorization", ""))
+            login = self.token_of(handler.headers.get("Authorization", ""))["login"]
         except Refusal:
             return send(handler, 401, b"no", {"WWW-Authenticate": "Basic"})
         name, _, rest = url.path.removeprefix("/").partition(".git/")
+        if name in self.moved:
+            to = f"{self.url}/{self.moved[name]['name']}.git/{rest}?{url.query}"
+            return send(handler, 301, b"", {"Location": to})
         if name not in self.repositories:
             return send(handler, 404, b"not found", {})
         env = {
@@ -247,18 +371,21 @@ class Github:
         with self.lock:
             done = subprocess.run(["git", "http-backend"], env=env, input=data, capture_output=True)
             self.follow(self.repositories[name], login)
+            if rest == "git-receive-pack":
+                self.tell(self.repositories[name])
         head, _, body = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().splitlines() if ": " in line)
         status = int(headers.pop("Status", "200").split()[0])
         send(handler, status, body, headers)
 
     def follow(self, repository, login):
-        """Pull requests are of what is on their branches; one whose branch is gone is closed."""
+        """Pull requests are of what is on their branches; one that lost either of them is closed."""
         for pull in repository["pulls"].values():
             if pull["state"] != "open":
                 continue
             head = self.git(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{pull['head']}", check=False)
-            if head is None:
+            base = self.git(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{pull['base']}", check=False)
+            if head is None or base is None:
                 pull.update(state="closed", closed_by=login, closed_at=now())
             elif head != pull["sha"]:
                 pull["sha"] = head
@@ -270,9 +397,13 @@ class Github:
         if path == "/user":
             user = self.description.example("get", "/user", 200)
             return 200, {**user, **self.user(login)}
-        if path == "/user/repos":
-            self.new_repository(login, body["name"])
-            return 201, self.repository(f"{login}/{body['name']}")
+        if path in ("/user/repos", f"/orgs/{ORGANISATION}/repos"):
+            owner = login if path == "/user/repos" else ORGANISATION
+            if f"{owner}/{body['name']}" in self.repositories:
+                raise Refusal(422, "Repository creation failed.", errors=[
+                    {"resource": "Repository", "code": "custom", "field": "name", "message": "name already exists on this account"}])
+            self.new_repository(owner, body["name"])
+            return 201, self.repository(f"{owner}/{body['name']}")
         found = re.match(r"^/repos/([^/]+/[^/]+)(/.*)?$", path)
         name, rest = found.group(1), found.group(2) or ""
         if name not in self.repositories:
@@ -282,6 +413,16 @@ class Github:
             return 200, self.repository(name)
         if rest == "/pulls":
             return self.pulls(repository, login, method, query, body)
+        if rest == "/git/refs":
+            raise Refusal(422, "Object does not exist")
+        found = re.match(r"^/statuses/(\w+)$", rest)
+        if found:
+            repository["statuses"].setdefault(found.group(1), {})[body["context"]] = body["state"]
+            example = self.description.example("post", "/repos/{owner}/{repo}/statuses/{sha}", 201)
+            return 201, {**example, "state": body["state"], "context": body["context"]}
+        found = re.match(r"^/commits/(\w+)/(status|check-runs)$", rest)
+        if found:
+            return 200, self.checks(repository, found.group(1), found.group(2))
         found = re.match(r"^/(pulls|issues)/(\d+)(/.*)?$", rest)
         pull = repository["pulls"].get(int(found.group(2)))
         if pull is None:
@@ -317,6 +458,7 @@ class Github:
             return 200, self.shown(repository, pull)
         if what == "pulls" and method == "PATCH":
             self.turn(repository, pull, login, body.get("state"))
+            pull["base"] = body.get("base", pull["base"])
             return 200, self.shown(repository, pull)
         if what == "issues":
             issue = self.description.example("post", "/repos/{owner}/{repo}/issues", 201)
@@ -362,6 +504,33 @@ class Github:
             return 201, self.whole(one)
         raise Refusal(404, "Not Found")
 
+    def checks(self, repository, commit, kind):
+        path = f"/repos/{{owner}}/{{repo}}/commits/{{ref}}/{kind}"
+        example = self.description.example("get", path, 200)
+        if kind == "check-runs":
+            return {**example, "total_count": 0, "check_runs": []}
+        said = repository["statuses"].get(commit, {})
+        row = example["statuses"][0]
+        rows = [{**row, "context": name, "state": state} for name, state in said.items()]
+        return {**example, "sha": commit, "statuses": rows, "total_count": len(rows),
+                "state": "success" if all(state == "success" for state in said.values()) and said else "pending"}
+
+    def barred(self, repository, pull):
+        """What the rules of a branch say against a merge, in GitHub's words."""
+        for pattern, rule in repository["rules"].items():
+            if not fnmatch.fnmatch(pull["base"], pattern):
+                continue
+            last = {one["by"]: one for one in pull["reviews"] if one["state"] in ("APPROVED", "CHANGES_REQUESTED")}
+            approvals = sum(one["state"] == "APPROVED" and one["commit"] == pull["sha"] for one in last.values())
+            if approvals < rule["approvals"]:
+                return f"At least {rule['approvals']} approving reviews are required by reviewers with write access."
+            for name in rule["checks"]:
+                state = repository["statuses"].get(pull["sha"], {}).get(name)
+                if state != "success":
+                    says = {None: "is expected", "pending": "is pending"}.get(state, "is failing")
+                    return f'Required status check "{name}" {says}.'
+        return None
+
     def turn(self, repository, pull, login, state):
         if state == "closed" and pull["state"] == "open":
             pull.update(state="closed", closed_by=login, closed_at=now())
@@ -376,6 +545,9 @@ class Github:
             raise Refusal(405, "Pull Request is not mergeable")
         if (body or {}).get("sha") not in (None, pull["sha"]):
             raise Refusal(409, "Head branch was modified. Review and try the merge again.")
+        barred = self.barred(repository, pull)
+        if barred:
+            raise Refusal(405, barred)
         base = self.git(repository, "rev-parse", f"refs/heads/{pull['base']}")
         tree = self.git(repository, "merge-tree", "--write-tree", base, pull["sha"], check=False)
         if tree is None:
@@ -404,7 +576,8 @@ class Github:
         example = self.description.example("get", "/repos/{owner}/{repo}", 200)
         for other in ("source", "parent", "template_repository"):
             example.pop(other, None)
-        return {**example, "full_name": name, "name": name.split("/")[1], "archived": False, "language": None,
+        return {**example, "full_name": name, "name": name.split("/")[1], "language": None,
+                "archived": self.repositories[name]["archived"],
                 "permissions": {"admin": True, "maintain": True, "push": True, "triage": True, "pull": True}}
 
     def shown(self, repository, pull, simple=False):
@@ -441,6 +614,16 @@ class Github:
         example = self.description.example("get", "/repos/{owner}/{repo}/issues/{issue_number}/comments", 200)
         return {**example, "id": one["id"], "body": one["body"], "created_at": one["at"],
                 "user": self.person(example["user"], one["by"])}
+
+
+def lacking(token, method, path):
+    """What a fine-grained token would have to be allowed."""
+    if token["scopes"] is not None or method == "GET":
+        return None
+    for part, permission in (("/merge", "contents"), ("/git/", "contents"), ("/issues", "issues"), ("/pulls", "pull_requests")):
+        if part in path:
+            return None if permission in token["may"] else permission
+    return None
 
 
 def paged(rows, query):

@@ -1,28 +1,39 @@
 """Checkrein is killed between every two calls to its forge, and nothing is done twice."""
 
+import concurrent.futures
 import http.client
 import http.server
 import os
 import re
+import subprocess
 import threading
 import time
 import urllib.parse
 
 import contract
-import desks
-import gitea_cases
-import servers
 from scene import Scene
+
+AT_ONCE = int(os.environ.get("CHECKREIN_FORGE_JOBS", "3"))
+SAMPLE = int(os.environ.get("CHECKREIN_FORGE_KILLS", "3"))
+
+# Calls that change something, at each of which somebody has to have been killed.
+CHANGING = {
+    "gitea": ("POST /pulls", "POST /pulls/N/merge", "POST /issues/N/comments", "POST /pulls/N/reviews",
+              "POST .git/git-receive-pack"),
+    "github": ("POST /pulls", "PUT /pulls/N/merge", "POST /issues/N/comments", "POST /pulls/N/comments/N/replies",
+               "POST .git/git-receive-pack"),
+}
 
 
 class Door:
-    """Between Checkrein and its forge: kills whoever makes a call of a kind that nobody was killed at, once before it
-    is passed on and once when it is answered."""
+    """Between Checkrein and its forge: counts the calls, and kills whoever makes one that is chosen, before it is
+    passed on or when it is answered and nobody has heard that."""
 
-    def __init__(self, forge):
+    def __init__(self, forge, choose):
         self.target = urllib.parse.urlsplit(forge.url).netloc
+        self.choose, self.kill = choose, None
         self.lock = threading.Lock()
-        self.kill, self.seen, self.hits = None, set(), []
+        self.calls, self.hits = [], []
         door = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -46,39 +57,43 @@ class Door:
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
     def aim(self, kill):
         with self.lock:
             self.kill = kill
 
-    def target_of(self, kind):
+    def chosen(self, kind):
         """When to kill whoever makes this call, if at all."""
         with self.lock:
-            if self.kill is None:
+            self.calls.append(kind)
+            when = self.choose(len(self.calls), kind) if self.kill else None
+            if when is None:
                 return None, None
-            for when in ("before", "after"):
-                if (when, kind) not in self.seen:
-                    self.seen.add((when, kind))
-                    self.hits.append((when, kind))
-                    kill, self.kill = self.kill, None
-                    return when, kill
-            return None, None
+            self.hits.append((when, kind))
+            kill, self.kill = self.kill, None
+            return when, kill
 
     def serve(self, handler):
         data = self.read(handler)
         path = urllib.parse.urlsplit(handler.path).path
-        kind = re.sub(r"/\d+", "/N", re.sub(r"^(/api/v1)?/(repos/)?bot/[^/.]+", "", path) or "/")
-        when, kill = self.target_of(f"{handler.command} {kind}")
+        kind = re.sub(r"^(/api/v\d)?/(repos/)?bot/[^/.]+", "", path) or "/"
+        kind = re.sub(r"/[0-9a-f]{40}", "/COMMIT", kind)
+        when, kill = self.chosen(f"{handler.command} {re.sub(r'/[0-9]+', '/N', kind)}")
         if when == "before":
             kill()
             handler.close_connection = True
             return
-        connection = http.client.HTTPConnection(self.target, timeout=120)
+        connection = http.client.HTTPConnection(self.target, timeout=300)
         headers = {name: value for name, value in handler.headers.items()
                    if name.lower() not in ("transfer-encoding", "content-length", "connection")}
         headers["Content-Length"] = str(len(data))
         connection.request(handler.command, handler.path, body=data, headers=headers)
         answer = connection.getresponse()
         body = answer.read()
+        connection.close()
         if when == "after":
             kill()
             handler.close_connection = True
@@ -90,7 +105,6 @@ class Door:
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
-        connection.close()
 
     def read(self, handler):
         if handler.headers.get("Transfer-Encoding") != "chunked":
@@ -104,86 +118,101 @@ class Door:
                 return data
 
 
-def run(binary, forge):
-    wanted = int(os.environ.get("CHECKREIN_FORGE_KILLS", "1"))
-    door = Door(forge)
+def run(binary, forge, every_call):
     begun = time.monotonic()
-    jobs = 0
-    while jobs == 0 or len(door.hits) < wanted:
-        jobs += 1
-        # The first job meets every kind of call; those after it meet them in every part.
-        one_job(binary, forge, door, jobs, again=jobs > 1)
-    kinds = sorted({kind for _, kind in door.hits})
-    print(f"gitea: killed {len(door.hits)} times in {jobs} jobs, before and after {len(kinds)} kinds of call "
-          f"({time.monotonic() - begun:.0f} s)", flush=True)
-    for wanted in ("POST /pulls", "POST /pulls/N/merge", "POST /issues/N/comments", "POST /pulls/N/reviews",
-                   "POST .git/git-receive-pack", "GET /pulls/N"):
+    # At every kind of call, twice, in one job.
+    seen = set()
+
+    def each_kind(_, kind):
         for when in ("before", "after"):
-            assert (when, wanted) in door.hits, (when, wanted, kinds)
+            if (when, kind) not in seen:
+                seen.add((when, kind))
+                return when
+        return None
+
+    _, hits = one_job(binary, forge, each_kind)
+    for kind in CHANGING[forge.kind]:
+        for when in ("before", "after"):
+            assert (when, kind) in hits, (when, kind, sorted(hits))
+    print(f"{forge.kind}: killed {len(hits)} times in a job, at each of {len(hits) // 2} kinds of call, before and after it "
+          f"({time.monotonic() - begun:.0f} s)", flush=True)
+    # At one call alone: every one of them, or some.
+    begun = time.monotonic()
+    calls, _ = one_job(binary, forge, lambda *_: None)
+    points = [(number, when) for number in range(1, len(calls) + 1) for when in ("before", "after")]
+    if not every_call:
+        points = points[len(points) // (2 * SAMPLE)::len(points) // SAMPLE] if SAMPLE else []
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        def at(point):
+            number, when = point
+            return one_job(binary, forge, lambda now, _: when if now == number else None)[1]
+        killed = list(pool.map(at, points))
+    # How often a forge has to be asked again is its own affair: the last calls of the longest job may be missing.
+    missed = [point for point, hits in zip(points, killed) if not hits]
+    assert all(number > len(calls) * 0.8 for number, _ in missed), missed
+    print(f"{forge.kind}: killed at {len(points) - len(missed)} of the {2 * len(calls)} points of a job with {len(calls)} calls, "
+          f"one job each ({time.monotonic() - begun:.0f} s)", flush=True)
 
 
-def one_job(binary, forge, door, number, again):
-    """A guided job from the plan to the end, reviewed in Gitea, while Checkrein dies at its calls again and again."""
-    scene = Scene(binary, forge, forge.make_repository(f"kills-{number}"), url=door.url)
+def one_job(binary, forge, choose):
+    """A guided job from the plan to the end, reviewed in the forge alone, while Checkrein dies at calls it makes."""
+    door = Door(forge, choose)
+    name = f"kills-{time.time_ns()}"
+    scene = Scene(binary, forge, forge.make_repository(name), url=door.url, poll="1h")
     try:
         scene.begin()
-        desk = desks.Gitea(scene)
-        through(scene, door, again, lambda: scene.held(1))
+        desk = contract.desk_of(scene)
+        drive(scene, door, lambda: scene.at(1))
         desk.comment("be more precise here", contract.PLAN, 3)
         desk.comment("and shorter")
         desk.request_changes("not yet")
-        through(scene, door, again, lambda: scene.held(1, round=2))
-        through(scene, door, again, lambda: replied(desk))
+        second = drive(scene, door, lambda: scene.at(1, round=2))
+        drive(scene, door, lambda: sum("seen: be more precise here" in text for text in desk.remarks()) == 1)
+        desk.push("hint.txt", "from Ann\n")
+        drive(scene, door, lambda: (now := scene.review())["moved"] and now["head"] != second["head"])
         desk.approve()
-        through(scene, door, again, lambda: scene.held(3))
+        drive(scene, door, lambda: scene.at(3))
         desk.merge()
-        through(scene, door, again, scene.ends)
-        pulls = gitea_cases.once_each(scene, desk)
-        assert len(pulls) == 3 and all(pull["merged"] for pull in pulls), [pull["title"] for pull in pulls]
+        drive(scene, door, lambda: scene.status() == "completed")
+        pulls = contract.once_each(scene, desk)
+        assert len(pulls) == 3 and all(desk.is_merged(pull) for pull in pulls), [pull["title"] for pull in pulls]
         assert len(scene.events("phase_landed")) == 3
-        assert scene.delivered("be more precise here") == 1, scene.briefs()
-        commits = desk.api.ask("GET", desk.path("/commits?sha=main&stat=false&files=false"))
-        subjects = [commit["commit"]["message"].splitlines()[0] for commit in commits]
+        for said in ("be more precise here", "and shorter"):
+            assert scene.delivered(said) == 1, scene.briefs()
+            assert sum(f"seen: {said}" in text for text in desk.remarks(pulls_first(pulls))) == 1, desk.remarks(1)
+        assert contract.result_of(scene) == {"readme", "hint.txt", "letter.txt"}
+        contract.git("fetch", "--quiet", desk.url(), "main", cwd=scene.repo, header=desk.api.header())
+        subjects = contract.git("log", "--format=%s", "FETCH_HEAD", cwd=scene.repo).splitlines()
         assert len(subjects) == len(set(subjects)), subjects
-        assert contract.result_of(scene) == {"readme", "letter.txt"}
+        return door.calls, door.hits
     except BaseException:
-        print((scene.home / "worker.log").read_text()[-3000:], door.hits[-5:])
+        log = scene.home / "worker.log"
+        print(log.read_text()[-3000:] if log.exists() else "", door.hits[-5:], flush=True)
         raise
     finally:
         door.aim(None)
         scene.close()
+        door.close()
 
 
-def replied(desk):
-    found = sum("seen: be more precise here" in text for text in desk.remarks())
-    return found == 1
+def pulls_first(pulls):
+    return min(pull["number"] for pull in pulls)
 
 
-def through(scene, door, again, goal):
-    """Workers that are killed at their calls, until one comes through to the goal."""
-    if again:
-        door.seen.clear()
-    while True:
-        worker = scene.work()
-        door.aim(lambda: scene.end(worker))
-        begun = time.monotonic()
-        while worker.poll() is None:
-            if met(goal):
-                door.aim(None)
-                scene.end(worker)
-                return
-            if time.monotonic() - begun > 180:
-                raise AssertionError("a worker neither came through nor was killed")
-
-
-def met(goal):
-    """Whether it is reached now; whoever waits for it waits here."""
-    patience, servers.PATIENCE = servers.PATIENCE, 0
-    try:
-        return goal() or None
-    except AssertionError as error:
-        if "waited" not in str(error):
-            raise
-        return None
-    finally:
-        servers.PATIENCE = patience
+def drive(scene, door, goal):
+    """Processes that go on with the job, one after the other, until the goal is reached."""
+    for _ in range(200):
+        scene.pass_time()
+        with open(scene.home / "worker.log", "ab") as out:
+            process = subprocess.Popen([scene.binary, "worker", "--once"], cwd=scene.repo, env=scene.env, stdout=out,
+                                       stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
+        scene.processes.append(process)
+        door.aim(lambda process=process: scene.end(process))
+        process.wait(timeout=600)
+        door.aim(None)
+        found = goal() if process.returncode == 0 else None
+        if found:
+            return found
+        if process.returncode not in (0, -9):
+            raise AssertionError(f"a worker ended with {process.returncode}")
+    raise AssertionError("the goal is never reached")

@@ -1,13 +1,18 @@
-"""Reviews of jobs wherever people review: here, in a real Gitea, at a stand-in for GitHub.
+"""Reviews of jobs wherever people review: here, at a stand-in for GitHub, in a real Gitea.
 
-usage: main.py CHECKREIN GITEA-DIRECTORY GITHUB-DESCRIPTION [CASE]
+usage: main.py CHECKREIN GITHUB-DESCRIPTION [--gitea DIRECTORY] [--long] [CASE...]
 
-CASE runs one scenario alone: `local`, `kills`, `gitea`, `github`, or `gitea:NAME` and `github:NAME`.
-CHECKREIN_FORGE_KILLS says how often Checkrein is killed; 40 by default.
+Without --gitea the real Gitea is left out. With --long every scenario runs in it, and Checkrein is killed at every
+single call of a job, before it is passed on and after it was answered, one job each; without, those run in which it
+differs most from the stand-in for GitHub, and Checkrein is killed at every kind of call and at some single ones.
+CASE is `local`, `github`, `gitea`, or one scenario of theirs such as `gitea:whole` and `github:kills`.
 """
 
-import sys
+import argparse
+import concurrent.futures
+import os
 import time
+import traceback
 
 import contract
 import gitea_cases
@@ -16,31 +21,83 @@ import github_cases
 import kills
 from servers import Gitea
 
+# Most of the time of a scenario is waiting.
+AT_ONCE = int(os.environ.get("CHECKREIN_FORGE_JOBS", "3"))
+
 
 def main():
-    if len(sys.argv) not in (4, 5):
-        sys.exit(__doc__)
-    binary, gitea, description = sys.argv[1:4]
-    wanted, _, name = (sys.argv[4] if len(sys.argv) == 5 else "").partition(":")
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("binary")
+    parser.add_argument("description")
+    parser.add_argument("--gitea")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("cases", nargs="*")
+    asked = parser.parse_intermixed_args()
+    asked.binary = os.path.abspath(asked.binary)
+    if wanted(asked, "local"):
+        several(asked, "local", None, contract.ANYWHERE)
+    if wanted(asked, "github"):
+        forge = github.Github(asked.description)
+        try:
+            several(asked, "github", forge, contract.ANYWHERE + contract.FORGES + github_cases.CASES)
+            one_by_one(asked, "github", forge)
+        finally:
+            forge.stop()
+        assert not forge.description.violations, "\n".join(forge.description.violations[:20])
+        print(f"github: {forge.description.checked} requests and replies are as the vendor describes them", flush=True)
+    if asked.gitea and wanted(asked, "gitea"):
+        forge = Gitea(asked.gitea)
+        try:
+            cases = contract.ANYWHERE + contract.FORGES + gitea_cases.CASES
+            short = not asked.long and not asked.cases
+            several(asked, "gitea", forge, (case for case in cases if not short or case in gitea_cases.SHORT))
+            one_by_one(asked, "gitea", forge)
+        finally:
+            forge.stop()
+
+
+def wanted(asked, kind, name=None):
+    whole = not asked.cases or kind in asked.cases
+    return whole or (f"{kind}:{name}" in asked.cases if name else any(case.startswith(f"{kind}:") for case in asked.cases))
+
+
+def several(asked, kind, forge, cases):
+    """Scenarios beside each other."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        chosen = [case for case in cases if wanted(asked, kind, case.__name__)]
+        running = {pool.submit(one, asked, kind, forge, case): case for case in chosen}
+        failed = []
+        for done in concurrent.futures.as_completed(running):
+            if done.exception():
+                failed.append(running[done].__name__)
+                traceback.print_exception(done.exception())
+    if failed:
+        raise SystemExit(f"{kind}: failed: {', '.join(failed)}")
+
+
+def one(asked, kind, forge, case):
     begun = time.monotonic()
-    if wanted in ("", "local"):
-        contract.local(binary)
-        print(f"local: whole, started_over ({time.monotonic() - begun:.0f} s)", flush=True)
-    if wanted in ("", "github"):
-        forge = github.Github(description)
-        try:
-            github_cases.run(binary, forge, name)
-        finally:
-            forge.stop()
-    if wanted in ("", "gitea", "kills"):
-        forge = Gitea(gitea)
-        try:
-            if wanted in ("", "gitea"):
-                gitea_cases.run(binary, forge, name)
-            if wanted in ("", "kills"):
-                kills.run(binary, forge)
-        finally:
-            forge.stop()
+    scene = contract.scene_for(case, asked.binary, forge)
+    try:
+        case(scene)
+    except BaseException:
+        for name in ("worker.log", "server.log"):
+            if (scene.home / name).exists():
+                print(f"{kind}:{case.__name__}: {name}\n{(scene.home / name).read_text()[-4000:]}", flush=True)
+        if scene.id:
+            print(scene.run("show", scene.id).stdout[-3000:], flush=True)
+        raise
+    finally:
+        scene.close()
+    print(f"{kind}: {case.__name__} ({time.monotonic() - begun:.0f} s)", flush=True)
+
+
+def one_by_one(asked, kind, forge):
+    for case in contract.ALONE:
+        if wanted(asked, kind, case.__name__) and (asked.long or asked.cases or kind == "github"):
+            one(asked, kind, forge, case)
+    if wanted(asked, kind, "kills"):
+        kills.run(asked.binary, forge, asked.long)
 
 
 main()

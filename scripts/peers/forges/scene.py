@@ -1,5 +1,6 @@
 """A job with a scripted agent in a repository, and the processes of Checkrein that see to it."""
 
+import datetime
 import json
 import os
 import pathlib
@@ -8,8 +9,9 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
+import urllib.request
 
-from servers import git, until
+from servers import free_port, git, until
 
 AGENT = r"""#!/usr/bin/env python3
 import json, os, pathlib
@@ -41,7 +43,7 @@ json.dump(result, open(os.environ["CHECKREIN_RESULT"], "w"))
 
 
 class Scene:
-    def __init__(self, binary, forge=None, repository=None, url=None, poll="200ms", settings=""):
+    def __init__(self, binary, forge=None, repository=None, url=None, poll="200ms", owner="bot"):
         self.binary, self.forge, self.repository = binary, forge, repository
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="checkrein-forge-"))
         (self.home / "agent").write_text(AGENT)
@@ -53,10 +55,10 @@ class Scene:
         if forge:
             lines += [
                 "forge:", f"  kind: {forge.kind}", f"  url: {url}", "  token_env: FORGE_TOKEN",
-                "  webhook_secret_env: HOOK_SECRET", f"  poll: {poll}", "  owner: bot",
+                "  webhook_secret_env: HOOK_SECRET", f"  poll: {poll}", f"  owner: {owner}",
                 "  people: { ann: Ann, bob: Bob, bot: Bot }",
             ]
-        (self.home / "settings.yaml").write_text("\n".join(lines) + "\n" + settings)
+        (self.home / "settings.yaml").write_text("\n".join(lines) + "\n")
         git("init", "--quiet", str(self.repo))
         (self.repo / "readme").write_text("hello\n")
         git("add", ".", cwd=self.repo)
@@ -75,6 +77,7 @@ class Scene:
         if forge:
             self.env["FORGE_TOKEN"] = forge.accounts["bot"].token
         self.id = None
+        self.seen = (None, None)
 
     def run(self, *arguments, expect=(0, 3), env=None):
         done = subprocess.run([self.binary, *arguments], cwd=self.repo, env={**self.env, **(env or {})},
@@ -83,14 +86,18 @@ class Scene:
             raise AssertionError(f"checkrein {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
 
-    def begin(self, *arguments, level="guided", process=False):
-        """Gives the job and drives it to its first rest."""
-        self.run("job", "Write a letter", "--queue", "--autonomy", level, *arguments)
-        self.id = json.loads(self.run("runs", "--json").stdout)
-        rows = self.id["runs"] if isinstance(self.id, dict) and "runs" in self.id else self.id
-        rows = rows["items"] if isinstance(rows, dict) else rows
-        self.id = rows[0]["run_id"]
+    def begin(self, level="guided"):
+        """Gives the job; nobody works on it yet."""
+        self.run("job", "Write a letter", "--queue", "--autonomy", level)
+        self.id = self.last()
         return self.id
+
+    def last(self):
+        """The job that was given last."""
+        rows = json.loads(self.run("runs", "--json").stdout)
+        rows = rows["runs"] if isinstance(rows, dict) and "runs" in rows else rows
+        rows = rows["items"] if isinstance(rows, dict) else rows
+        return rows[0]["run_id"]
 
     def work(self):
         """A worker beside everything else."""
@@ -107,6 +114,44 @@ class Scene:
         self.processes.append(process)
         return process
 
+    def serve_with_hook(self):
+        """A server that the forge tells of everything; the address it tells."""
+        port = free_port()
+        self.serve(port)
+        until("the server", lambda: answers(f"http://127.0.0.1:{port}/healthz"))
+        hook = f"http://127.0.0.1:{port}/v1/forges/hook"
+        self.forge.hook(self.repository, hook, self.env["HOOK_SECRET"])
+        return hook
+
+    def beside(self, name):
+        """A file beside the job."""
+        return self.home / "store" / "jobs" / self.id / name
+
+    def hint(self):
+        """Somebody is to look now, as after a webhook."""
+        self.beside("forge.hint").write_text("")
+
+    def rest(self):
+        """For how many seconds the forge is left alone, counted from when that was written down."""
+        file = self.beside("forge.json")
+        next = datetime.datetime.fromisoformat(json.loads(file.read_text())["next"])
+        return round(next.timestamp() - file.stat().st_mtime)
+
+    def pass_time(self):
+        """As if the forge had been left alone for long enough."""
+        file = self.beside("forge.json")
+        if file.exists():
+            paced = {**json.loads(file.read_text()), "next": "2020-01-01T00:00:00Z"}
+            file.write_text(json.dumps(paced))
+
+    def driven(self, phase, round=1, revision=1):
+        """Drives the job, and nothing else, until it waits at a round of a phase."""
+        def check():
+            self.pass_time()
+            self.run("worker", "--once")
+            return self.at(phase, round, revision)
+        return until(f"round {round} of phase {phase}, revision {revision}", check)
+
     def end(self, process, how=signal.SIGKILL):
         if process.poll() is None:
             os.killpg(process.pid, how)
@@ -119,7 +164,11 @@ class Scene:
             shutil.rmtree(self.home, ignore_errors=True)
 
     def show(self):
-        return json.loads(self.run("show", self.id, "--json").stdout)
+        """What `show` says; asked again only where something happened."""
+        count = len(self.events())
+        if self.seen[0] != (self.id, count):
+            self.seen = ((self.id, count), json.loads(self.run("show", self.id, "--json").stdout))
+        return self.seen[1]
 
     def events(self, kind=None):
         """What happened to the job, oldest first."""
@@ -141,19 +190,21 @@ class Scene:
 
     def held(self, phase, round=1, revision=1):
         """Waits until the job waits at a round of a phase."""
-        def check():
-            shown = self.show()
-            if shown["status"] in ("failed", "cancelled", "completed", "completed_with_warnings"):
-                raise AssertionError(f"the job is {shown['status']}: {json.dumps(shown)[-1500:]}")
-            if shown["status"] != "pending_review":
-                return None
-            review = self.review(otherwise=6)
-            if review is None:
-                return None
-            there = review["phase_number"] == phase and review["round"] == round and review["revision"] == revision
-            pull = not self.forge or (review["forge"] or {}).get("url")
-            return review if there and pull else None
-        return until(f"round {round} of phase {phase}, revision {revision}", check)
+        return until(f"round {round} of phase {phase}, revision {revision}", lambda: self.at(phase, round, revision))
+
+    def at(self, phase, round=1, revision=1):
+        """The review, if the job waits at this one."""
+        shown = self.show()
+        if shown["status"] in ("failed", "cancelled", "completed", "completed_with_warnings"):
+            raise AssertionError(f"the job is {shown['status']}: {json.dumps(shown)[-1500:]}")
+        if shown["status"] != "pending_review":
+            return None
+        review = self.review(otherwise=6)
+        if review is None:
+            return None
+        there = review["phase_number"] == phase and review["round"] == round and review["revision"] == revision
+        pull = not self.forge or (review["forge"] or {}).get("url")
+        return review if there and pull else None
 
     def ends(self, status="completed"):
         def check():
@@ -173,9 +224,21 @@ class Scene:
         new = [comment for brief in self.briefs() for comment in brief.get("comments", []) if comment["open"]]
         return sum(comment["text"].startswith(text) for comment in new)
 
+    def troubled(self):
+        """What the forge's last trouble is, if it has any."""
+        found = [event for event in self.events("forge") if event["news"] == "trouble"]
+        return found[-1].get("text") if found else None
+
     def trouble(self, words):
-        def check():
-            found = [event for event in self.events("forge") if event["news"] == "trouble"]
-            last = found[-1].get("text") if found else None
-            return last if last and words in last else None
-        return until(f"trouble with `{words}`", check)
+        return until(f"trouble with `{words}`", lambda: (text := self.troubled()) and words in text and text)
+
+    def no_trouble(self):
+        until("the trouble to be over", lambda: self.troubled() is None)
+
+
+def answers(url):
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except OSError:
+        return False

@@ -132,7 +132,8 @@ fn forge(args: &Args) -> Result<Vec<Finding>, CliError> {
     if settings.forge().is_none() {
         return Ok(Vec::new());
     }
-    Ok(crate::session::runtime()?.block_on(examine_forge(&settings)))
+    let directory = std::env::current_dir().unwrap_or_default();
+    Ok(crate::session::runtime()?.block_on(examine_forge(&settings, &directory)))
 }
 
 /// How much a verdict is worth where an agent could write the store itself.

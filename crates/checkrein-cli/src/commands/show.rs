@@ -74,6 +74,15 @@ fn text(view: &RunView, now: Timestamp, repository: Option<&Path>) -> String {
             line("repository", &repository.display().to_string());
         }
     }
+    let phase = view.run.job().map(|(_, job)| job.phase.name()).unwrap_or_default();
+    if let Some(link) = view.forge_link(&phase) {
+        if let Some(url) = &link.url {
+            line("forge", &one_line(url));
+        }
+        if let Some(trouble) = &link.trouble {
+            line("trouble", &one_line(trouble));
+        }
+    }
     if let (Some(checkpoint), Some(hold)) = (&view.checkpoint, &state.hold) {
         line("waits at", checkpoint);
         line("question", &one_line(&hold.question()));
@@ -168,6 +177,7 @@ fn forge(news: &ForgeNews) -> String {
         ForgeNews::PullSettled { number, how: Settled::Merged } => format!("pull request {number} is merged"),
         ForgeNews::PullSettled { number, how: Settled::Closed } => format!("pull request {number} is closed"),
         ForgeNews::Heard { id } => format!("heard {id}"),
+        ForgeNews::Barred { text } => text.clone(),
         ForgeNews::Trouble { text: Some(text) } => format!("trouble: {text}"),
         ForgeNews::Trouble { text: None } => "no trouble any more".to_owned(),
     }

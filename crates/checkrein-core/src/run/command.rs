@@ -35,6 +35,10 @@ pub enum Command {
     Land(Landed),
     /// The phase of a job cannot be merged.
     Conflict(Conflict),
+    /// The rules of the forge forbid to merge the phase of a job, and it takes a person to change that.
+    Bar {
+        text: String,
+    },
     /// Somebody pushed to the branch under review.
     Push {
         hold: u32,
@@ -131,7 +135,7 @@ impl Command {
             Command::Start => CommandKind::Start,
             Command::Begin => CommandKind::Begin,
             Command::Land(_) => CommandKind::Land,
-            Command::Conflict(_) => CommandKind::Conflict,
+            Command::Conflict(_) | Command::Bar { .. } => CommandKind::Conflict,
             Command::Push { .. } => CommandKind::Push,
             Command::Comment { .. }
             | Command::Mark { .. }
@@ -157,7 +161,7 @@ impl CommandKind {
             CommandKind::Start => "started",
             CommandKind::Begin => "begun",
             CommandKind::Land => "merged",
-            CommandKind::Conflict => "found in conflict",
+            CommandKind::Conflict => "kept from being merged",
             CommandKind::Push => "pushed to",
             CommandKind::Say => "commented on or changed",
             CommandKind::Finish => "finished",

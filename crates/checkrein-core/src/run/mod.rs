@@ -350,6 +350,7 @@ impl Run {
             }
             Command::Land(landed) => job::land(&mut moved, landed),
             Command::Conflict(conflict) => job::conflicted(&mut moved, conflict),
+            Command::Bar { text } => job::barred(&mut moved, text),
             Command::Push { hold, head, files, files_total, next_todos, conflict } => {
                 moved.record(RunEvent::ReviewMoved { hold, head, files, files_total, next_todos, conflict });
             }

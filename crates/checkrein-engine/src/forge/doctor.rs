@@ -1,17 +1,25 @@
 //! Whether the forge of the settings can be used: its address, its token, and what that may do.
 
-use checkrein_core::config::Settings;
+use std::path::Path;
 
+use checkrein_core::config::Settings;
+use checkrein_core::run::job::ForgeKind;
+use checkrein_forge::Source;
+
+use super::at::forge_for;
 use super::connect::remote;
 use crate::doctor::{Finding, State};
+use crate::job::find_git;
 
-/// Looks at the forge the settings name; nothing is changed there.
-pub async fn examine_forge(settings: &Settings) -> Vec<Finding> {
+/// Looks at the forge the settings name; nothing is changed there. The repository is the one a job from this directory
+/// would be reviewed in.
+pub async fn examine_forge(settings: &Settings, directory: &Path) -> Vec<Finding> {
     let Some((shape, url)) = settings.forge().and_then(|shape| Some((shape, shape.url()?))) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
-    let name = shape.repository.clone().unwrap_or_else(|| "checkrein/nothing".to_owned());
+    let repository = repository_around(settings, directory);
+    let name = repository.clone().unwrap_or_else(|| "checkrein/nothing".to_owned());
     let remote = match remote(settings, shape, &name) {
         Ok(remote) => remote,
         Err(error) => {
@@ -36,12 +44,18 @@ pub async fn examine_forge(settings: &Settings) -> Vec<Finding> {
         format!("{} at {url}, as {}", shape.kind, account.login),
     ));
     findings.push(match remote.lacks(&account).await {
+        // What a fine-grained token may do is known only where it may do it.
+        Ok(_) if shape.kind == ForgeKind::Github && account.scopes.is_none() && repository.is_none() => {
+            let text = "it has no scopes, and what it may do depends on the repository";
+            Finding::new("forge token", State::Info, text)
+                .remedy("run `checkrein doctor` in a repository of the forge, or set `forge.repository`")
+        }
         Ok(lacks) if lacks.is_empty() => Finding::new("forge token", State::Good, "it may do what is needed"),
         Ok(lacks) => Finding::new("forge token", State::Broken, format!("it lacks {}", lacks.join(", ")))
-            .remedy("make a token with these scopes as well, see docs/forges.md"),
+            .remedy("make a token that has this as well, see docs/forges.md"),
         Err(error) => Finding::new("forge token", State::Warning, error.to_string()),
     });
-    if shape.repository.is_some() {
+    if repository.is_some() {
         findings.push(match remote.look().await {
             Ok(Some(found)) if found.archived => {
                 Finding::new("forge repository", State::Broken, format!("{} is archived", found.name))
@@ -57,7 +71,7 @@ pub async fn examine_forge(settings: &Settings) -> Vec<Finding> {
                 State::Broken,
                 format!("there is no {name}, or it may not be seen"),
             )
-            .remedy("check `forge.repository`, and what the account may see"),
+            .remedy("check `forge.repository` or the remote it was found by, and what the account may see"),
             Err(error) => Finding::new("forge repository", State::Warning, error.to_string()),
         });
     }
@@ -85,4 +99,13 @@ pub async fn examine_forge(settings: &Settings) -> Vec<Finding> {
         None => Finding::new("forge webhook", State::Info, "the forge is asked now and then"),
     });
     findings
+}
+
+/// The repository of the forge that a directory belongs to, or that the settings name.
+fn repository_around(settings: &Settings, directory: &Path) -> Option<String> {
+    let found = find_git().ok().and_then(|git| {
+        let source = Source::look(&git, directory, None).ok()?;
+        forge_for(settings, &git, Some(&source)).ok().flatten()
+    });
+    found.map(|at| at.repository).or_else(|| settings.forge()?.repository.clone())
 }

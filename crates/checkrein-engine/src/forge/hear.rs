@@ -28,9 +28,18 @@ pub(super) async fn hear(
         show::receive_pull(engine, &view.run, connected, number).await?;
         engine.notice_push(view).await?;
     }
+    // Somebody may have led it elsewhere; a forge does so by itself when the branch it leads to is deleted.
+    let (_, base) = show::branches(engine, &view.run).await?;
+    if found.base_branch != base && found.state == PullState::Open {
+        connected.remote.retarget(number, &base).await?;
+    }
     let remarks = connected.remote.remarks(number).await?;
     take_remarks(engine, view, connected, &remarks).await?;
     match found.state {
+        PullState::Merged if found.base_branch != base => Err(LookError::trouble(format!(
+            "pull request {number} was merged into `{}` in the forge, and not into `{base}`: approve or reject it here",
+            found.base_branch
+        ))),
         PullState::Merged => merged(engine, view, connected, &found.head, found.merged_by, number).await,
         PullState::Closed => closed(engine, view, connected, number).await,
         PullState::Open => {

@@ -46,7 +46,7 @@ pub(crate) async fn land(engine: &Engine, view: &mut RunView) -> Result<Landing,
             Err(LookError::Trouble(trouble)) => {
                 engine.set_trouble(view, Some(trouble.text.clone())).await?;
                 let went = Went::Failed { retry_after: trouble.retry_after };
-                pace.went(&at, &id, went, Duration::from_secs(5), engine.now())?;
+                pace.went(&at, &id, went, engine.poll(), engine.now())?;
                 return Ok(Landing::Waits(trouble.text));
             }
         }
@@ -54,7 +54,7 @@ pub(crate) async fn land(engine: &Engine, view: &mut RunView) -> Result<Landing,
 }
 
 async fn there(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Command, LookError> {
-    let connected = engine.connect(at, &view.run.id).await?.found(at, &view.run).await?;
+    let connected = engine.connect(at, &view.run.id).await?.found(engine, at, &view.run).await?;
     let mut landed = Landed::default();
     let pull = view.run.job().and_then(|(_, job)| job.pull().cloned());
     let pull = match pull {
@@ -68,16 +68,31 @@ async fn there(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Comm
     };
     match (merged, &pull) {
         (Merging::Conflict(conflict), _) => return Ok(Command::Conflict(told(conflict, None))),
-        (Merging::There, Some(pull)) => {
-            let (main, note) = follow(engine, &view.run, &connected).await?;
-            landed.merged = Some(main);
-            landed.notes.extend(note);
+        (Merging::Barred { said }, pull) => return barred(&view.run, &connected, pull.as_ref(), said).await,
+        (Merging::There { commit }, Some(pull)) => {
+            match follow(engine, &view.run, &connected, commit.as_deref()).await? {
+                Followed::To { main, note } => {
+                    landed.merged = Some(main);
+                    landed.notes.extend(note);
+                }
+                Followed::Without => {
+                    let note = format!(
+                        "pull request {} was merged in the forge and taken out of its branch again; it was merged again",
+                        pull.number
+                    );
+                    landed.notes.push(note);
+                    match merge_here(engine, &view.run, &connected).await? {
+                        Ok(merged) => landed.merged = merged,
+                        Err(conflict) => return Ok(Command::Conflict(told(conflict, None))),
+                    }
+                }
+            }
             if pull.settled != Some(Settled::Merged) {
                 let how = Settled::Merged;
                 engine.learn(view, ForgeNews::PullSettled { number: pull.number, how }).await?;
             }
         }
-        (Merging::There, None) => {}
+        (Merging::There { .. }, None) => {}
         (Merging::Here(note), _) => {
             landed.notes.extend(note);
             match merge_here(engine, &view.run, &connected).await? {
@@ -96,10 +111,45 @@ async fn there(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Comm
 }
 
 enum Merging {
-    There,
+    /// As the commit the forge names.
+    There {
+        commit: Option<String>,
+    },
+    /// The rules of the forge forbid it.
+    Barred {
+        said: String,
+    },
     /// By us, with a push; why, where there is a pull request that was to be merged.
     Here(Option<String>),
     Conflict(checkrein_forge::Conflict),
+}
+
+/// What the rules of the forge forbid is asked for again, and shown. Where a check is done and did not pass, that
+/// does not help: a person is asked.
+async fn barred(
+    run: &Run,
+    connected: &Connected,
+    pull: Option<&Pull>,
+    said: String,
+) -> Result<Command, LookError> {
+    let Some((_, job)) = run.job() else { return Err(LookError::trouble(said)) };
+    let head = job.phase.work.as_ref().map(|work| work.head.clone()).unwrap_or_default();
+    // That they cannot be had is no trouble of its own.
+    let checks = connected.remote.checks(&head).await.unwrap_or_default();
+    let open = checks.iter().filter(|check| check.says != "success" && check.says != "skipped");
+    let open = open.map(|check| format!("{}: {}", check.name, check.says)).collect::<Vec<_>>();
+    let open = if open.is_empty() { String::new() } else { format!(" ({})", open.join(", ")) };
+    let number = pull.map(|pull| pull.number).unwrap_or_default();
+    let said = said.trim_end_matches('.');
+    if checks.iter().any(|check| check.failed) && said.contains("check") {
+        return Ok(Command::Bar {
+            text: format!("The forge does not merge pull request {number}: {said}{open}"),
+        });
+    }
+    let how = if job.phase.review.is_some() { "is approved" } else { "needs no approval" };
+    Err(LookError::trouble(format!(
+        "pull request {number} {how}, and the forge does not merge it yet: {said}{open}"
+    )))
 }
 
 /// While mergeability is computed a forge says no; it is asked again so often, and waited for longer each time.
@@ -114,6 +164,7 @@ async fn merge_there(
 ) -> Result<Merging, LookError> {
     let Some((definition, job)) = view.run.job() else { return Ok(Merging::Here(None)) };
     let head = job.phase.work.as_ref().map(|work| work.head.clone()).unwrap_or_default();
+    let (_, base) = show::branches(engine, &view.run).await?;
     let message = message(engine, &view.run).await?;
     let (title, rest) = message.split_once('\n').unwrap_or((&message, ""));
     let merge = RemoteMerge { how: definition.merge, head: &head, title: title.trim(), message: rest.trim() };
@@ -124,7 +175,7 @@ async fn merge_there(
         }
         let found = connected.remote.state(pull.number).await?;
         match found.state {
-            PullState::Merged => return Ok(Merging::There),
+            PullState::Merged => return Ok(Merging::There { commit: found.merged_as }),
             PullState::Closed if attempt + 2 < MERGE_TRIES => {
                 show::restore(engine, &view.run, connected).await?;
                 if let Err(error) = connected.remote.reopen(pull.number).await {
@@ -155,6 +206,11 @@ async fn merge_there(
             }
             PullState::Open => {}
         }
+        // Merged into another branch it would be part of what is not ours to change.
+        if found.base_branch != base {
+            connected.remote.retarget(pull.number, &base).await?;
+            continue;
+        }
         if attempt == 0 {
             let remarks = connected.remote.remarks(pull.number).await?;
             tell::tell(view, connected, pull, &remarks).await?;
@@ -162,6 +218,7 @@ async fn merge_there(
         match connected.remote.merge(pull.number, &merge).await {
             // Whether it is merged is what its state says.
             Ok(()) => said = Some(LookError::trouble("the forge took the merge and does not show it")),
+            Err(RemoteError::Barred { said }) => return Ok(Merging::Barred { said }),
             Err(
                 error @ (RemoteError::NotNow { .. }
                 | RemoteError::Refused { .. }
@@ -172,8 +229,9 @@ async fn merge_there(
             Err(error) => return Err(error.into()),
         }
     }
-    if connected.remote.state(pull.number).await?.state == PullState::Merged {
-        return Ok(Merging::There);
+    let found = connected.remote.state(pull.number).await?;
+    if found.state == PullState::Merged {
+        return Ok(Merging::There { commit: found.merged_as });
     }
     if let Some(conflict) = conflict(engine, &view.run, connected, &head).await? {
         return Ok(Merging::Conflict(conflict));
@@ -203,18 +261,35 @@ async fn conflict(
     .await
 }
 
+enum Followed {
+    To {
+        main: Oid,
+        note: Option<String>,
+    },
+    /// Somebody took the merge away again.
+    Without,
+}
+
 /// Our main branch is where the forge's is after the merge; the phase's branch goes.
 async fn follow(
     engine: &Engine,
     run: &Run,
     connected: &Connected,
-) -> Result<(Oid, Option<String>), LookError> {
+    commit: Option<&str>,
+) -> Result<Followed, LookError> {
     let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
     let place = JobPlace::of(&engine.store, &run.id);
+    let commit = commit.map(Oid::parse).transpose()?;
     off(move || {
         let repository = JobRepository::look(&run, &place)?;
-        let main = repository.bare.follow(&remote, &repository.names.main())?;
-        let Some((_, job)) = run.job() else { return Ok((main, None)) };
+        let main = repository.names.main();
+        show::stands(&repository, &remote, &main)?;
+        let main = repository.bare.follow(&remote, &main)?;
+        // A commit that is not even known here is not part of it.
+        if commit.is_some_and(|commit| !repository.bare.contains(&main, &commit).unwrap_or(false)) {
+            return Ok(Followed::Without);
+        }
+        let Some((_, job)) = run.job() else { return Ok(Followed::To { main, note: None }) };
         let branch = repository.branch(&job.phase);
         let head = job.phase.work.as_ref().map(|work| work.head.clone()).unwrap_or_default();
         let note = match repository.bare.delete_there(&remote, branch.as_str(), &Oid::parse(&head)?)? {
@@ -226,7 +301,7 @@ async fn follow(
                 Some(format!("branch `{branch}` could not be deleted in the forge: {why}"))
             }
         };
-        Ok((main, note))
+        Ok(Followed::To { main, note })
     })
     .await
 }
@@ -314,8 +389,16 @@ async fn publish(
             );
             let new =
                 NewPull { title: &title, body: &body, head_branch: &branch, base_branch: &onto, key: &key };
-            let pull = connected.remote.open(&new).await?;
-            Some(format!("the result waits to be merged into `{onto}`: {} ({why})", pull.url))
+            match connected.remote.open(&new).await {
+                Ok(pull) => {
+                    Some(format!("the result waits to be merged into `{onto}`: {} ({why})", pull.url))
+                }
+                // Two branches that have nothing in common, for one.
+                Err(RemoteError::Refused { said, .. }) => Some(format!(
+                    "the result is on branch `{branch}` of {place}: {why}, and the forge makes no pull request of it: {said}"
+                )),
+                Err(error) => return Err(error.into()),
+            }
         }
     })
 }

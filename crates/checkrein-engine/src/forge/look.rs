@@ -65,7 +65,7 @@ async fn look(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Optio
 }
 
 async fn once(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<(), LookError> {
-    let connected = engine.connect(at, &view.run.id).await?.found(at, &view.run).await?;
+    let connected = engine.connect(at, &view.run.id).await?.found(engine, at, &view.run).await?;
     let over = is_over(&view.run);
     let left = view.run.job().map(|(_, job)| job.left_open(over)).unwrap_or_default();
     for pull in left {
@@ -86,7 +86,12 @@ async fn once(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<(), L
 
 impl Connected {
     /// The repository as it is called now, and whether we may write to it.
-    pub(super) async fn found(self, at: &ForgeAt, run: &Run) -> Result<Connected, LookError> {
+    pub(super) async fn found(
+        self,
+        engine: &Engine,
+        at: &ForgeAt,
+        run: &Run,
+    ) -> Result<Connected, LookError> {
         let Connected { remote, shape, login } = self;
         let name = remote.repository().to_owned();
         let about = run.definition.target.as_deref().unwrap_or("a job of Checkrein");
@@ -101,6 +106,9 @@ impl Connected {
         if !found.may_push {
             let text = format!("`{login}` may not push to repository `{}` of the forge", found.name);
             return Err(LookError::trouble(text));
+        }
+        if found.name != name {
+            Pace::of(engine, &run.id).called(&found.name)?;
         }
         let remote = match std::sync::Arc::try_unwrap(remote) {
             Ok(remote) if found.name != name => remote.at(&found.name).into(),
@@ -176,7 +184,7 @@ fn has_business(run: &Run) -> bool {
 }
 
 impl Engine {
-    fn poll(&self) -> std::time::Duration {
+    pub(super) fn poll(&self) -> std::time::Duration {
         self.settings.forge().map_or(std::time::Duration::from_secs(30), |shape| shape.poll())
     }
 

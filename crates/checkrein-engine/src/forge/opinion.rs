@@ -92,6 +92,19 @@ pub(super) fn weigh(standing: &Standing<'_>, opinions: &[Opinion], remarks: &[Re
             Says::RequestChanges if standing.is_known(commit) || standing.is_of_now(opinion.at) => {
                 Verdict::RequestChanges
             }
+            // Whoever says so now looked at something else, and should know.
+            Says::Approve if standing.is_of_now(opinion.at) => {
+                let why = format!(
+                    "it approves commit {}, and what is under review is commit {}; look at it, then approve that",
+                    short(commit),
+                    short(standing.head)
+                );
+                weighed.vain.push(Vain { id: opinion.id.clone(), why });
+                if !opinion.body.trim().is_empty() {
+                    weighed.words.push(words());
+                }
+                continue;
+            }
             // Of something older: what was said about it may still help.
             Says::Approve | Says::RequestChanges | Says::Comment => {
                 weighed.words.push(words());
@@ -226,7 +239,8 @@ mod tests {
         check(&one("ann-b", Approve, NOW), &[], "ann Approve 22 0 0");
         check(&one("ANN-B", Approve, NOW), &[], "ann Approve 22 0 0");
         check(&one("ann-b", RequestChanges, NOW), &[], "ann RequestChanges 22 0 0");
-        check(&one("ann-b", Approve, OLD), &[], "nothing 1 0");
+        check(&one("ann-b", Approve, OLD), &[], "nothing 0 1");
+        check(&[opinion("1", "ann-b", Approve, OLD, 5)], &[], "nothing 1 0");
         check(&one("ann-b", Comment, NOW), &[], "nothing 1 0");
         check(&one("ann-b", Nothing, NOW), &[], "nothing 0 0");
         // Nobody here, and our own account although it is among the people.

@@ -99,7 +99,7 @@ impl Pace {
         now: Timestamp,
     ) -> Result<(), EngineError> {
         let before = self.read();
-        let (idle, failures) = before.map_or((0, 0), |before| (before.idle, before.failures));
+        let (idle, failures) = before.as_ref().map_or((0, 0), |before| (before.idle, before.failures));
         let (idle, failures, rest) = match went {
             Went::News => (0, 0, poll),
             Went::Nothing => (idle.saturating_add(1), 0, doubled(poll, idle, REST_MAX.max(poll))),
@@ -110,8 +110,18 @@ impl Pace {
             }
         };
         let next = now.checked_add(rest).unwrap_or(now);
-        let (url, repository) = (at.url.clone(), repository_name(at, id));
-        self.write(&Paced { url, repository, next, idle, failures })
+        let repository = before.map_or_else(|| repository_name(at, id), |before| before.repository);
+        self.write(&Paced { url: at.url.clone(), repository, next, idle, failures })
+    }
+
+    /// The repository has another name now: hints are about that.
+    pub fn called(&self, name: &str) -> Result<(), EngineError> {
+        match self.read() {
+            Some(paced) if paced.repository != name => {
+                self.write(&Paced { repository: name.to_owned(), ..paced })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// There is nothing to be looked at any more.
@@ -215,6 +225,10 @@ mod tests {
             assert_eq!(next.duration_since(now).as_secs(), seconds, "{went:?}");
         }
         assert!(!pace.is_due(now));
+        // Under another name it is hinted at by that, and goes on being so.
+        pace.called("team/application").unwrap();
+        pace.went(&at, &id, Went::Nothing, poll, now).unwrap();
+        assert_eq!(pace.read().unwrap().repository, "team/application");
         pace.hint();
         assert!(pace.is_due(now), "a hint does not wait");
         pace.take_hint();

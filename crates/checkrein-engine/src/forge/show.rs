@@ -137,8 +137,10 @@ fn exchange(run: &Run, place: &JobPlace, remote: &Remote) -> Result<Exchanged, L
     let heads = bare.remote_heads(remote, &[main.as_str(), branch.as_str()])?;
     let (main_there, there) = (heads.first().cloned().flatten(), heads.get(1).cloned().flatten());
     let here_main = repository.main()?;
-    if main_there.as_ref() != Some(&here_main) {
-        push(&repository, remote, &here_main, main.as_str())?;
+    if main_there.as_ref() != Some(&here_main)
+        && push(&repository, remote, &here_main, main.as_str())? == Pushed::Behind
+    {
+        stands(&repository, remote, &main)?;
     }
     let Some(here) = bare.head(&branch)? else {
         return Ok(Exchanged { differs: false, branch_there: there.is_some() });
@@ -159,6 +161,30 @@ fn exchange(run: &Run, place: &JobPlace, remote: &Remote) -> Result<Exchanged, L
         return Err(LookError::trouble(format!("branch `{branch}` moved in the forge just now")));
     }
     Ok(Exchanged { differs: true, branch_there: true })
+}
+
+/// It is trouble where somebody rewrote a branch of the job in the forge.
+pub(super) fn stands(
+    repository: &JobRepository,
+    remote: &Remote,
+    branch: &checkrein_forge::Branch,
+) -> Result<(), LookError> {
+    match repository.bare.rewritten_there(remote, branch)? {
+        None => Ok(()),
+        Some(there) => Err(rewritten(repository, branch, &there)?),
+    }
+}
+
+fn rewritten(
+    repository: &JobRepository,
+    branch: &checkrein_forge::Branch,
+    there: &Oid,
+) -> Result<LookError, LookError> {
+    let here = repository.bare.head(branch)?.map(|head| head.to_string()).unwrap_or_default();
+    Ok(LookError::trouble(format!(
+        "branch `{branch}` was rewritten in the forge: it is at {there} and does not have what was there before. \
+         Everything is kept here: push {here} to it again"
+    )))
 }
 
 /// Puts the branch of a phase into the forge again.
@@ -207,11 +233,13 @@ fn take(
     let by = repository.engine.at(now().as_second());
     match repository.bare.receive(remote, branch, from, &by)? {
         Received::Nothing | Received::Taken(_) => Ok(()),
-        Received::Rewritten { there } => Err(LookError::trouble(format!(
-            "branch `{branch}` was rewritten in the forge: it is at {there} and does not have what was there before. \
-             Everything is kept here: push {} to it again, or answer here with `request-changes --start-over`",
-            repository.bare.head(branch)?.map(|head| head.to_string()).unwrap_or_default()
-        ))),
+        Received::Rewritten { there } => match rewritten(repository, branch, &there)? {
+            LookError::Trouble(trouble) => Err(LookError::trouble(format!(
+                "{}, or answer here with `request-changes --start-over`",
+                trouble.text
+            ))),
+            error => Err(error),
+        },
         Received::Conflict { there } => Err(LookError::trouble(format!(
             "what was pushed to branch `{branch}` in the forge ({there}) does not fit what the agent did meanwhile: \
              merge the two and push that"
@@ -240,6 +268,7 @@ pub(crate) async fn take_pushed(engine: &Engine, run: &Run) {
     let Some((definition, job)) = run.job() else { return };
     let (Some(at), Some(_)) = (definition.forge.as_ref(), job.pull()) else { return };
     let Ok(connected) = engine.connect(at, &run.id).await else { return };
+    let Ok(connected) = connected.found(engine, at, run).await else { return };
     let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
     let place = JobPlace::of(&engine.store, &run.id);
     let _ = off(move || {

@@ -37,5 +37,5 @@ pub(crate) use hand_in::write_whole;
 pub(crate) use land::{Landed, land_here, show};
 pub(crate) use place::{JobPlace, clear_up, forget, hand_on};
 pub(crate) use prepare::keep_work;
-pub(crate) use repository::{JobRepository, source};
+pub(crate) use repository::{JobRepository, find_git, source};
 pub(crate) use work::{blocking, perform, told};

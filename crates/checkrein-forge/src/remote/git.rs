@@ -164,6 +164,15 @@ impl Bare {
         Ok(there)
     }
 
+    /// Where a branch of ours is in the forge, if it does not have what is here any more.
+    pub fn rewritten_there(&self, remote: &Remote, branch: &Branch) -> Result<Option<Oid>, RemoteError> {
+        self.fetch_there(remote, branch.as_str())?;
+        let (Some(there), Some(here)) = (self.there(branch.as_str(), "seen")?, self.head(branch)?) else {
+            return Ok(None);
+        };
+        Ok(if self.contains(&there, &here)? { None } else { Some(there) })
+    }
+
     /// A branch of the forge that is not ours, as it is now.
     pub fn fetch_foreign(&self, remote: &Remote, branch: &str) -> Result<Option<Oid>, RemoteError> {
         let heads = self.remote_heads(remote, &[branch])?;

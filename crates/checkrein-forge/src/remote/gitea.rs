@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::http::{Http, PAGES_MAX, Told, read, segment};
 use super::{
-    Account, Found, NewPull, NewRemark, Opinion, PullRequest, PullState, Remark, RemoteError, RemoteMerge,
-    Says, Spot,
+    Account, Check, Found, NewPull, NewRemark, Opinion, PullRequest, PullState, Remark, RemoteError,
+    RemoteMerge, Says, Spot,
 };
 use checkrein_core::run::job::Merge;
 
@@ -17,6 +17,17 @@ pub(super) struct Gitea {
     pub http: Http,
     pub repository: String,
 }
+
+/// How Gitea and Forgejo say that a rule of the branch is in the way.
+const RULES: [&str; 7] = [
+    "required status checks",
+    "enough approvals",
+    "requested changes",
+    "official review requests",
+    "behind the base branch",
+    "protected files",
+    "not allowed to merge",
+];
 
 /// So many pages of pull requests are looked through for one of ours.
 const RECENT_PAGES: usize = 4;
@@ -54,6 +65,20 @@ struct Pull {
     base: Side,
     #[serde(default)]
     merged_by: Option<User>,
+    #[serde(default)]
+    merge_commit_sha: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Statuses {
+    #[serde(default)]
+    statuses: Option<Vec<Status>>,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    context: String,
+    status: String,
 }
 
 #[derive(Deserialize)]
@@ -233,6 +258,11 @@ impl Gitea {
         self.http.send(Method::PATCH, &path, &json!({"state": state})).await.map(drop)
     }
 
+    pub async fn retarget(&self, number: u64, base: &str) -> Result<(), RemoteError> {
+        let path = self.path(&format!("/pulls/{number}"));
+        self.http.send(Method::PATCH, &path, &json!({"base": base})).await.map(drop)
+    }
+
     pub async fn merge(&self, number: u64, merge: &RemoteMerge<'_>) -> Result<(), RemoteError> {
         let how = match merge.how {
             Merge::Squash => "squash",
@@ -247,7 +277,15 @@ impl Gitea {
             "delete_branch_after_merge": false,
         });
         let path = self.path(&format!("/pulls/{number}/merge"));
-        self.http.send(Method::POST, &path, &body).await.map(drop)
+        let sent = self.http.send(Method::POST, &path, &body).await;
+        sent.map(drop).map_err(|error| error.of_rules(&RULES))
+    }
+
+    pub async fn checks(&self, commit: &str) -> Result<Vec<Check>, RemoteError> {
+        let found: Statuses =
+            self.http.get(&self.path(&format!("/commits/{}/status", segment(commit)))).await?;
+        let statuses = found.statuses.unwrap_or_default();
+        Ok(statuses.into_iter().map(|status| Check::new(status.context, status.status)).collect())
     }
 }
 
@@ -270,6 +308,7 @@ impl Pull {
             head_branch: self.head.name,
             base_branch: self.base.name,
             merged_by: self.merged_by.map(|user| user.login),
+            merged_as: self.merge_commit_sha.filter(|commit| self.merged && !commit.is_empty()),
             body: self.body.unwrap_or_default(),
             told_at,
         }

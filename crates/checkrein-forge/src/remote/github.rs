@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::http::{Http, PAGES_MAX, Told, read, segment};
 use super::{
-    Account, Found, NewPull, NewRemark, Opinion, PullRequest, PullState, Remark, RemoteError, RemoteMerge,
-    Says, Spot,
+    Account, Check, Found, NewPull, NewRemark, Opinion, PullRequest, PullState, Remark, RemoteError,
+    RemoteMerge, Says, Spot,
 };
 use checkrein_core::run::job::Merge;
 
@@ -17,6 +17,20 @@ pub(super) struct Github {
     pub http: Http,
     pub repository: String,
 }
+
+/// How GitHub says that a rule of the branch or the repository is in the way.
+const RULES: [&str; 7] = [
+    "equired status check",
+    "approving review",
+    "Changes have been requested",
+    "code owner",
+    "rule violations",
+    "not allowed on this repository",
+    "not authorized",
+];
+
+/// What is made nowhere: it says what the doctor of a token asks for.
+const NOTHING: &str = "checkrein-doctor-looks-for-nothing";
 
 /// Where the API of an address is.
 pub(super) fn api_of(url: &str) -> String {
@@ -56,6 +70,32 @@ struct Pull {
     base: Side,
     #[serde(default)]
     merged_by: Option<User>,
+    #[serde(default)]
+    merge_commit_sha: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Statuses {
+    statuses: Vec<Status>,
+}
+
+#[derive(Deserialize)]
+struct Status {
+    context: String,
+    state: String,
+}
+
+#[derive(Deserialize)]
+struct CheckRuns {
+    check_runs: Vec<CheckRun>,
+}
+
+#[derive(Deserialize)]
+struct CheckRun {
+    name: String,
+    status: String,
+    #[serde(default)]
+    conclusion: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -123,10 +163,31 @@ impl Github {
         Ok(Account { login: user.login, scopes })
     }
 
-    /// Fine-grained tokens have no scopes; what they may do is seen at the repository.
-    pub fn lacks(&self, account: &Account) -> Vec<String> {
-        let lacks = account.scopes.as_ref().is_some_and(|scopes| !scopes.iter().any(|scope| scope == "repo"));
-        if lacks { vec!["repo".to_owned()] } else { Vec::new() }
+    /// A classic token has scopes. A fine-grained one has none: it is refused before what is asked for is looked
+    /// at, so what is asked for cannot be made.
+    pub async fn lacks(&self, account: &Account) -> Result<Vec<String>, RemoteError> {
+        if let Some(scopes) = &account.scopes {
+            let lacks = !scopes.iter().any(|scope| scope == "repo");
+            return Ok(if lacks { vec!["repo".to_owned()] } else { Vec::new() });
+        }
+        let mut lacks = Vec::new();
+        for (permission, path, body) in [
+            ("contents", "/git/refs", json!({"ref": format!("refs/heads/{NOTHING}"), "sha": "0".repeat(40)})),
+            ("pull requests", "/pulls", json!({"title": NOTHING, "head": NOTHING, "base": NOTHING})),
+            ("issues", "/issues/0/comments", json!({"body": NOTHING})),
+        ] {
+            match self.http.send(Method::POST, &self.path(path), &body).await {
+                Err(RemoteError::Refused { status: 403, .. }) => {
+                    lacks.push(format!("write access to {permission}"));
+                }
+                Ok(_)
+                | Err(
+                    RemoteError::NotFound { .. } | RemoteError::Refused { .. } | RemoteError::NotNow { .. },
+                ) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(lacks)
     }
 
     pub async fn look(&self) -> Result<Option<Found>, RemoteError> {
@@ -211,6 +272,11 @@ impl Github {
         self.http.send(Method::PATCH, &path, &json!({"state": state})).await.map(drop)
     }
 
+    pub async fn retarget(&self, number: u64, base: &str) -> Result<(), RemoteError> {
+        let path = self.path(&format!("/pulls/{number}"));
+        self.http.send(Method::PATCH, &path, &json!({"base": base})).await.map(drop)
+    }
+
     pub async fn merge(&self, number: u64, merge: &RemoteMerge<'_>) -> Result<(), RemoteError> {
         let how = match merge.how {
             Merge::Squash => "squash",
@@ -224,7 +290,18 @@ impl Github {
             "merge_method": how,
         });
         let path = self.path(&format!("/pulls/{number}/merge"));
-        self.http.send(Method::PUT, &path, &body).await.map(drop)
+        let sent = self.http.send(Method::PUT, &path, &body).await;
+        sent.map(drop).map_err(|error| error.of_rules(&RULES))
+    }
+
+    pub async fn checks(&self, commit: &str) -> Result<Vec<Check>, RemoteError> {
+        let at = self.path(&format!("/commits/{}", segment(commit)));
+        let found: Statuses = self.http.get(&format!("{at}/status")).await?;
+        let runs: CheckRuns = self.http.get(&format!("{at}/check-runs")).await?;
+        let statuses = found.statuses.into_iter().map(|status| Check::new(status.context, status.state));
+        let runs = runs.check_runs.into_iter();
+        let runs = runs.map(|run| Check::new(run.name, run.conclusion.unwrap_or(run.status)));
+        Ok(statuses.chain(runs).collect())
     }
 }
 
@@ -247,6 +324,7 @@ impl Pull {
             head_branch: self.head.name,
             base_branch: self.base.name,
             merged_by: self.merged_by.map(|user| user.login),
+            merged_as: self.merge_commit_sha.filter(|_| state == PullState::Merged),
             body: self.body.unwrap_or_default(),
             told_at,
         }

@@ -22,6 +22,9 @@ pub enum RemoteError {
     /// It may be otherwise in a moment: mergeability is being computed, a check is missing.
     #[error("the forge does not do it now ({status}): {said}")]
     NotNow { status: u16, said: String },
+    /// Its rules for the branch forbid it: a check has not passed, an approval is missing.
+    #[error("the rules of the forge do not allow it yet: {said}")]
+    Barred { said: String },
     #[error("the forge refused ({status}): {said}")]
     Refused { status: u16, said: String },
     #[error("there is no `{what}` in the forge, or its account may not see it")]
@@ -33,6 +36,16 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
+    /// Told from a forge that is not ready, by the words it has for its rules.
+    pub(super) fn of_rules(self, words: &[&str]) -> RemoteError {
+        match self {
+            RemoteError::NotNow { said, .. } if words.iter().any(|word| said.contains(word)) => {
+                RemoteError::Barred { said }
+            }
+            other => other,
+        }
+    }
+
     /// How long the forge wants to be left alone.
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {

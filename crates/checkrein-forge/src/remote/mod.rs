@@ -87,6 +87,8 @@ pub struct PullRequest {
     pub head_branch: String,
     pub base_branch: String,
     pub merged_by: Option<String>,
+    /// What it became part of its base branch as, where it was merged.
+    pub merged_as: Option<String>,
     pub body: String,
     /// What the forge's clock said when it told this.
     pub told_at: Option<Timestamp>,
@@ -97,6 +99,24 @@ impl PullRequest {
     fn is(&self, new: &NewPull<'_>) -> bool {
         self.base_branch == new.base_branch
             && (self.head_branch == new.head_branch || key_of(&self.body) == Some(new.key))
+    }
+}
+
+/// What a program thinks of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    pub name: String,
+    /// In the forge's words, such as `pending` and `failure`.
+    pub says: String,
+    /// Whether it is done, and did not pass.
+    pub failed: bool,
+}
+
+impl Check {
+    fn new(name: String, says: String) -> Check {
+        let failed =
+            ["failure", "error", "cancelled", "timed_out", "action_required"].contains(&says.as_str());
+        Check { name, says, failed }
     }
 }
 
@@ -235,7 +255,7 @@ impl Remote {
     pub async fn lacks(&self, account: &Account) -> Result<Vec<String>, RemoteError> {
         match &self.kind {
             Kind::Gitea(gitea) => gitea.lacks(account).await,
-            Kind::Github(github) => Ok(github.lacks(account)),
+            Kind::Github(github) => github.lacks(account).await,
         }
     }
 
@@ -347,11 +367,27 @@ impl Remote {
         }
     }
 
+    /// Leads a pull request to this branch again.
+    pub async fn retarget(&self, number: u64, base_branch: &str) -> Result<(), RemoteError> {
+        match &self.kind {
+            Kind::Gitea(gitea) => gitea.retarget(number, base_branch).await,
+            Kind::Github(github) => github.retarget(number, base_branch).await,
+        }
+    }
+
     /// Merges. That the forge took it is no proof: whoever calls looks at the state afterwards.
     pub async fn merge(&self, number: u64, merge: &RemoteMerge<'_>) -> Result<(), RemoteError> {
         match &self.kind {
             Kind::Gitea(gitea) => gitea.merge(number, merge).await,
             Kind::Github(github) => github.merge(number, merge).await,
+        }
+    }
+
+    /// What programs think of a commit.
+    pub async fn checks(&self, commit: &str) -> Result<Vec<Check>, RemoteError> {
+        match &self.kind {
+            Kind::Gitea(gitea) => gitea.checks(commit).await,
+            Kind::Github(github) => github.checks(commit).await,
         }
     }
 

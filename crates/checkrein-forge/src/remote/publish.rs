@@ -44,6 +44,11 @@ impl Bare {
                 Some(there) if self.contains(there, &result)? => {
                     return Ok(PublishedThere::Moved { branch: name.clone(), to: there.clone() });
                 }
+                // What somebody took away from it does not come back with the result.
+                Some(there) if !self.contains(there, &publish.source.commit)? => {
+                    let why = format!("branch `{name}` was rewritten since the job began");
+                    return self.beside(remote, &result, onto(), why);
+                }
                 Some(there) if self.contains(&result, there)? => result.clone(),
                 Some(there) => match self.merge_trees(there, &result)? {
                     MergedTree::Clean(tree) => {

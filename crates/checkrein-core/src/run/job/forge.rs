@@ -103,6 +103,10 @@ pub enum ForgeNews {
     Heard {
         id: String,
     },
+    /// The forge's own rules keep what was approved or passed from being merged: a person is asked again.
+    Barred {
+        text: String,
+    },
     /// What keeps the two apart; none once that is over.
     Trouble {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,6 +148,7 @@ impl JobState {
                 named(&mut self.pulls, *number, &|pull| pull.settled = Some(*how));
             }
             ForgeNews::Heard { id } => self.heard.push(id.clone()),
+            ForgeNews::Barred { .. } => self.phase.round = self.phase.round.saturating_add(1),
             ForgeNews::Trouble { text } => self.trouble.clone_from(text),
         }
     }

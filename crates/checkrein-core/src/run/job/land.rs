@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{At, Boundary, Move, PhaseStatus, RunEvent};
 use super::finish::hold;
-use super::{AgentOutcome, phase_name};
+use super::{AgentOutcome, ForgeNews, phase_name};
 
 /// How a merge went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +53,14 @@ pub(in crate::run) fn land(moved: &mut Move<'_>, landed: Landed) {
     }
     moved.record(RunEvent::PhaseStarted { phase: phase_name(phase.number.saturating_add(1)) });
     moved.go_on();
+}
+
+/// It is held again, and shows what the forge says against it.
+pub(in crate::run) fn barred(moved: &mut Move<'_>, text: String) {
+    let Some((_, job)) = moved.run.job() else { return };
+    let phase = job.phase.clone();
+    moved.record(RunEvent::Forge(Box::new(ForgeNews::Barred { text: text.clone() })));
+    hold(moved, At { at: Boundary::Phase, phase: Some(phase.name()), task: None }, text);
 }
 
 /// It stays held, and shows the conflict; nothing is lost (L12).

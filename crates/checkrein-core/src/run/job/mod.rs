@@ -383,7 +383,7 @@ pub(super) use comment::{comment, mark, resolve};
 pub(super) use finish::{finish, resume};
 pub(super) use fold::fold;
 pub(super) use forge::learn;
-pub(super) use land::{conflicted, land};
+pub(super) use land::{barred, conflicted, land};
 
 #[cfg(test)]
 mod simulator;

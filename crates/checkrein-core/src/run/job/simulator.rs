@@ -83,6 +83,7 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
             (_, Some(Effect::Land)) if dice.one_in(10) => {
                 Command::Conflict(Conflict { files: vec!["letter".into()], ..Conflict::default() })
             }
+            (_, Some(Effect::Land)) if dice.one_in(10) => Command::Bar { text: "a check failed".into() },
             (_, Some(Effect::Land)) => {
                 Command::Land(Landed { main: "m".into(), changed: true, ..Landed::default() })
             }
@@ -148,6 +149,7 @@ fn check_story(log: &[RunEvent]) {
             RunEvent::HoldReleased { .. } => may_land = true,
             RunEvent::ChangesRequested { .. } => (may_land, must_hold) = (false, true),
             RunEvent::LandingConflicted { .. } => may_land = false,
+            RunEvent::Forge(news) if matches!(**news, super::ForgeNews::Barred { .. }) => may_land = false,
             RunEvent::PhaseLanded { .. } => {
                 assert!(may_land, "nothing is merged that was neither approved nor passed");
                 landed += 1;

@@ -319,6 +319,7 @@ fn forge(news: &ForgeNews) -> Told {
         ForgeNews::PullSettled { number, how: Settled::Closed } => {
             told("still", html! { "Pull request " (number) " is closed" })
         }
+        ForgeNews::Barred { text } => told("bad", html! { (excerpt(text, 300)) }),
         ForgeNews::Heard { .. } => told("still", html! { "Somebody spoke in the forge" }),
         ForgeNews::Trouble { text: Some(text) } => {
             told("bad", html! { "Trouble with the forge: " (excerpt(text, 300)) })
