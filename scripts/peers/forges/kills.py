@@ -15,6 +15,8 @@ from scene import Scene
 
 AT_ONCE = int(os.environ.get("CHECKREIN_FORGE_JOBS", "3"))
 SAMPLE = int(os.environ.get("CHECKREIN_FORGE_KILLS", "3"))
+# So many calls lie between two kills of a job: enough to get on.
+STRIDE = 36
 
 # Calls that change something, at each of which somebody has to have been killed.
 CHANGING = {
@@ -136,22 +138,32 @@ def run(binary, forge, every_call):
             assert (when, kind) in hits, (when, kind, sorted(hits))
     print(f"{forge.kind}: killed {len(hits)} times in a job, at each of {len(hits) // 2} kinds of call, before and after it "
           f"({time.monotonic() - begun:.0f} s)", flush=True)
-    # At one call alone: every one of them, or some.
+    # At the n-th call: at every one of them, or at some.
     begun = time.monotonic()
     calls, _ = one_job(binary, forge, lambda *_: None)
-    points = [(number, when) for number in range(1, len(calls) + 1) for when in ("before", "after")]
+    points = [(first, when) for first in range(1, STRIDE + 1) for when in ("before", "after")]
     if not every_call:
-        points = points[len(points) // (2 * SAMPLE)::len(points) // SAMPLE] if SAMPLE else []
+        points = points[::max(1, len(points) // SAMPLE)][:SAMPLE] if SAMPLE else []
+    killed = set()
+
+    def at(point):
+        first, when = point
+
+        def every_so_often(number, _):
+            if number % STRIDE != first % STRIDE:
+                return None
+            killed.add((number, when))
+            return when
+        one_job(binary, forge, every_so_often)
+
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        def at(point):
-            number, when = point
-            return one_job(binary, forge, lambda now, _: when if now == number else None)[1]
-        killed = list(pool.map(at, points))
-    # How often a forge has to be asked again is its own affair: the last calls of the longest job may be missing.
-    missed = [point for point, hits in zip(points, killed) if not hits]
-    assert all(number > len(calls) * 0.8 for number, _ in missed), missed
-    print(f"{forge.kind}: killed at {len(points) - len(missed)} of the {2 * len(calls)} points of a job with {len(calls)} calls, "
-          f"one job each ({time.monotonic() - begun:.0f} s)", flush=True)
+        list(pool.map(at, points))
+    if every_call:
+        missed = [number for number in range(1, len(calls) + 1) for when in ("before", "after") if (number, when) not in killed]
+        assert not missed, missed
+    print(f"{forge.kind}: killed {len(killed)} times in {len(points)} jobs, "
+          f"{'before and after every' if every_call else 'before or after some'} one of {len(calls)} calls "
+          f"({time.monotonic() - begun:.0f} s)", flush=True)
 
 
 def one_job(binary, forge, choose):

@@ -3,8 +3,8 @@
 usage: main.py CHECKREIN GITHUB-DESCRIPTION [--gitea DIRECTORY] [--long] [CASE...]
 
 Without --gitea the real Gitea is left out. With --long every scenario runs in it, and Checkrein is killed at every
-single call of a job, before it is passed on and after it was answered, one job each; without, those run in which it
-differs most from the stand-in for GitHub, and Checkrein is killed at every kind of call and at some single ones.
+call of a job, before it is passed on and after it was answered; without, those run in which it differs most from the
+stand-in for GitHub, and Checkrein is killed at every kind of call and at some of the others.
 CASE is `local`, `github`, `gitea`, or one scenario of theirs such as `gitea:whole` and `github:kills`.
 """
 
