@@ -60,9 +60,11 @@ pub fn flame_graph(tree: &FrameTree, style: FlameStyle<'_>) -> String {
     let rows = boxes.iter().map(|one| one.depth + 1).max().unwrap_or(1);
     let height = MARGIN * 2.0 + ROW_HEIGHT * rows as f64 + ROW_HEIGHT * 2.0;
     let full = PICTURE_WIDTH + MARGIN * 2.0;
+    // What is in a picture is one thing to whoever does not see it; links have to be reached.
+    let role = if style.link.is_some() { "group" } else { "img" };
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {full} {height}\" width=\"{full}\" height=\"{height}\" \
-         role=\"img\" aria-label=\"Flame graph of the frames, width by {}\" font-family=\"ui-monospace, monospace\" font-size=\"11\">\n\
+         role=\"{role}\" aria-label=\"Flame graph of the frames, width by {}\" font-family=\"ui-monospace, monospace\" font-size=\"11\">\n\
          <title>Frames by {}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
         style.width.name(),
         style.width.name()

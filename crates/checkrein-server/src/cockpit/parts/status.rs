@@ -21,7 +21,7 @@ pub fn checkpoint_status(status: CheckpointStatus) -> Markup {
         CheckpointStatus::Pending => "waits",
         CheckpointStatus::Approved => "good",
         CheckpointStatus::Rejected => "bad",
-        CheckpointStatus::ChangesRequested => "busy",
+        CheckpointStatus::ChangesRequested => "busy-still",
         CheckpointStatus::Withdrawn | CheckpointStatus::NotRequired => "still",
     };
     badge(tone, &status.name().replace('_', " "))

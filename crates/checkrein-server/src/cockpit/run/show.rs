@@ -130,7 +130,8 @@ fn facts(run: &RunView, report: &Report, now: Timestamp) -> Markup {
         h2 { "At a glance" }
         dl class="pairs" {
             dt { "Level" } dd { (policy.level.as_deref().map_or_else(|| "as its settings say".to_owned(), shown)) }
-            dt { "Workflow" } dd { (shown(&run.row.workflow)) }
+            @if run.run.job().is_none() { dt { "Workflow" } dd { (shown(&run.row.workflow)) } }
+            @else if run.row.workflow != "job" { dt { "Expert" } dd { (shown(&run.row.workflow)) } }
             @if let Some(work_id) = &run.row.work_id { dt { "Work item" } dd { (shown(work_id)) } }
             @if let Some(of) = &run.row.rerun_of { dt { "Again after" } dd { a href=(link::run(of)) { (of) } } }
             @if let Some((number, url, settled)) = pull(run) {

@@ -43,7 +43,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         section class="card" {
             h2 { "Your other browsers" }
             @if others.is_empty() { p class="quiet" { "You are signed in here alone." } }
-            ul class="list" {
+            @else { ul class="list" {
                 @for found in &others {
                     li {
                         div { "Signed in " (ago(found.session.created_at, now)) }
@@ -53,7 +53,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
                         }))
                     }
                 }
-            }
+            } }
         }
         section class="card" {
             h2 { "What your role may do" }
