@@ -220,9 +220,10 @@ class Scene:
         return [json.loads(file.read_text()) for file in sorted(kept.iterdir())] if kept.exists() else []
 
     def delivered(self, text):
-        """In how many briefs a comment was new."""
-        new = [comment for brief in self.briefs() for comment in brief.get("comments", []) if comment["open"]]
-        return sum(comment["text"].startswith(text) for comment in new)
+        """In how many rounds a comment was new; an attempt that was lost is repeated with what it had."""
+        new = [(brief["phase"]["branch"], brief["phase"]["round"], comment["id"]) for brief in self.briefs()
+               for comment in brief.get("comments", []) if comment["open"] and comment["text"].startswith(text)]
+        return len(set(new))
 
     def troubled(self):
         """What the forge's last trouble is, if it has any."""
