@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use checkrein_core::checkpoint::Verdict;
 use checkrein_core::run::{HoldKind, Run, RunEvent, RunStatus};
-use checkrein_engine::{Driver, EngineError, Judged, Rest, RunView, VerdictRequest};
+use checkrein_engine::{ClaimedRun, Driver, EngineError, Judged, Rest, RunView, VerdictRequest};
 use checkrein_server::error::Kind;
 use checkrein_server::wire::checkpoint::WholeCheckpoint;
 use jiff::Timestamp;
@@ -48,11 +48,14 @@ enum GoesOn {
 const CHECK_IN: [&str; 3] = ["Continue", "Review issues", "Stop workflow"];
 const STOPPED: &str = "stopped at the terminal";
 
-/// Whether a run is taken up where it was stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakeUp {
-    New,
-    Resume,
+/// Which run is taken up.
+pub enum TakeUp<'r> {
+    /// One that was just made for this process.
+    New(ClaimedRun),
+    /// One that was made before, from its beginning.
+    Begin(&'r str),
+    /// One that was stopped, where it was stopped.
+    Resume(&'r str),
 }
 
 impl Driving {
@@ -60,12 +63,12 @@ impl Driving {
         self.json
     }
 
-    pub fn drive(&self, session: &Session, id: &str, how: TakeUp) -> Result<Output, CliError> {
+    pub fn drive(&self, session: &Session, run: TakeUp<'_>) -> Result<Output, CliError> {
         if self.yes && inside_attempt() {
             return Err(CliError::failed("a check-in cannot be answered from inside an agent's attempt")
                 .hint("leave `--yes` out; the run holds and a person answers"));
         }
-        session.wait(self.driven(session, id, how))
+        session.wait(self.driven(session, run))
     }
 
     /// Watches a run that a server drives.
@@ -142,16 +145,28 @@ impl Driving {
         !self.json && !inside_attempt() && at_terminal()
     }
 
-    async fn driven(&self, session: &Session, id: &str, how: TakeUp) -> Result<Output, CliError> {
+    async fn driven(&self, session: &Session, run: TakeUp<'_>) -> Result<Output, CliError> {
         let stop = interrupts()?;
         let who = session.principal_async().await?;
         session.engine.tidy().await;
         let mut progress = Progress::new(self.json);
-        let mut driver = session.engine.drive_run(&who, id, &mut progress).await?;
-        match how {
-            TakeUp::Resume => driver.resume(&mut progress).await?,
-            TakeUp::New => driver.retell(&mut progress),
-        }
+        let mut driver = match run {
+            TakeUp::Resume(id) => {
+                let mut driver = session.engine.drive_run(&who, id, &mut progress).await?;
+                driver.resume(&mut progress).await?;
+                driver
+            }
+            TakeUp::Begin(id) => {
+                let driver = session.engine.drive_run(&who, id, &mut progress).await?;
+                driver.retell(&mut progress);
+                driver
+            }
+            TakeUp::New(claimed) => {
+                let driver = session.engine.drive_claimed(&who, claimed, &mut progress).await?;
+                driver.retell(&mut progress);
+                driver
+            }
+        };
         let interactive = self.is_interactive();
         loop {
             match driver.go(&stop, &mut progress).await? {
@@ -171,6 +186,10 @@ impl Driving {
                 Rest::Troubled { text } => {
                     progress.rest();
                     return self.troubled(driver.view(), &text, session.engine.now());
+                }
+                Rest::Elsewhere { labels } => {
+                    progress.rest();
+                    return self.elsewhere(driver.view(), &labels, session.engine.now());
                 }
                 Rest::Held { checkpoint } => {
                     progress.rest();
@@ -297,6 +316,17 @@ impl Driving {
         note(format_args!(
             "run {id} waits for its forge: {}\n  `checkrein resume {id}` asks it again; `checkrein worker` and a server do so by themselves",
             one_line(text)
+        ));
+        Ok(self.report(view, now)?.at_once().exit(Exit::Held))
+    }
+
+    /// It goes on, though not here.
+    fn elsewhere(&self, view: &RunView, labels: &[String], now: Timestamp) -> Result<Output, CliError> {
+        let id = &view.run.id;
+        note(format_args!(
+            "run {id} waits for a worker that has {}\n  `checkrein workers` shows who there is; `checkrein worker --label {}` is one",
+            labels.join(", "),
+            labels.join(" --label ")
         ));
         Ok(self.report(view, now)?.at_once().exit(Exit::Held))
     }

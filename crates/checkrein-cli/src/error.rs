@@ -165,6 +165,8 @@ impl From<EngineError> for CliError {
             | EngineError::NoRun(_)
             | EngineError::SeveralRuns { .. }
             | EngineError::RunBusy(_)
+            | EngineError::RunElsewhere { .. }
+            | EngineError::LeaseLost(_)
             | EngineError::RunMoved
             | EngineError::OtherVersion { .. }
             | EngineError::Unnamed(_)
@@ -264,6 +266,10 @@ impl From<EngineError> for CliError {
             EngineError::NoCheckpoint(_) => Some("`checkrein checkpoint list` shows all there are"),
             EngineError::NoRun(_) | EngineError::SeveralRuns { .. } => Some("`checkrein runs` lists them"),
             EngineError::RunBusy(_) => Some("wait for it, or stop that process first"),
+            EngineError::RunElsewhere { .. } => {
+                Some("do it on that machine; `checkrein workers` shows who goes on with runs there")
+            }
+            EngineError::LeaseLost(_) => Some("`checkrein show RUN` says who has it now"),
             EngineError::RunRefused(RunRefusal::NotNow { status, command, .. })
                 if status.is_over() && *command == CommandKind::Resume =>
             {

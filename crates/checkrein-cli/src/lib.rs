@@ -18,6 +18,7 @@ mod workflow;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use checkrein_engine::process;
 
@@ -40,7 +41,11 @@ pub fn run() -> ExitCode {
 /// start fast.
 fn as_a_process(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     match arguments.next()?.to_str()? {
-        process::SUPERVISE => Some(process::supervise(Path::new(&arguments.next()?))),
+        process::SUPERVISE => {
+            let lock = arguments.next()?;
+            let silent = arguments.next().and_then(|ms| ms.to_str()?.parse().ok()).map(Duration::from_millis);
+            Some(process::supervise(Path::new(&lock), silent))
+        }
         process::SANDBOX => Some(process::sandbox(arguments)),
         process::SANDBOXED => Some(process::sandboxed(arguments)),
         checkrein_engine::HOST => Some(checkrein_engine::host(Path::new(&arguments.next()?))),

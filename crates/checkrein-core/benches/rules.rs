@@ -218,6 +218,7 @@ fn run_with(findings: usize, steps: usize) -> Result<(Run, Numbered), Box<dyn Er
         working_directory: None,
         timeout: None,
         idle_timeout: None,
+        requires: Vec::new(),
         handling: Handling::default(),
     };
     let phase = PlannedPhase {
@@ -237,6 +238,7 @@ fn run_with(findings: usize, steps: usize) -> Result<(Run, Numbered), Box<dyn Er
             agent: None,
             agent_spec: None,
             secrets: Vec::new(),
+            requires: Vec::new(),
             phases: vec![phase],
         },
         policy,

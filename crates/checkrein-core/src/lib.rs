@@ -31,5 +31,6 @@ pub mod heuristic;
 pub mod config;
 pub mod document;
 pub mod duration;
+pub mod label;
 pub mod shown;
 pub mod word_diff;

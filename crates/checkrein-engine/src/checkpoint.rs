@@ -201,7 +201,7 @@ impl Engine {
                 Ok(checkpoint)
             }
             // The id is taken: by the same submission, whose answer counts, or by another one.
-            Err(CommitError::Conflict) => {
+            Err(CommitError::Conflict | CommitError::LeaseLost) => {
                 let there = self.checkpoint_row(checkpoint.id.as_str()).await?.checkpoint;
                 let seen = self.sees(by, there.id.as_str()).await?;
                 if seen && there.same_submission(&checkpoint) {
@@ -374,7 +374,7 @@ impl Engine {
             let commit = Commit { expected: version, checkpoint: next.clone(), events, at, content: None };
             match self.store.commit(commit).await {
                 Ok(()) => return Ok(next),
-                Err(CommitError::Conflict) => {}
+                Err(CommitError::Conflict | CommitError::LeaseLost) => {}
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }

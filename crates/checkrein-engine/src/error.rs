@@ -27,6 +27,11 @@ pub enum EngineError {
     SeveralRuns { text: String, one: RunId, other: RunId },
     #[error("run `{0}` is driven by another process")]
     RunBusy(RunId),
+    #[error("the files of run `{id}` are on `{host}`, and it goes on there alone")]
+    RunElsewhere { id: RunId, host: String },
+    /// Whoever drove it stops: it belongs to somebody else now, or may.
+    #[error("run `{0}` is not ours any more: another worker goes on with it, or may")]
+    LeaseLost(RunId),
     /// Somebody else changed it first; load it again.
     #[error("the run was changed meanwhile")]
     RunMoved,

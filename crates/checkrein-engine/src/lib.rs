@@ -15,6 +15,7 @@ mod frame;
 mod held;
 mod inbox;
 mod job;
+mod lease;
 mod named_worker;
 mod notification;
 mod policy;
@@ -42,6 +43,7 @@ use jiff::Timestamp;
 use companion::Companion;
 use forge::Accounts;
 use held::Held;
+use lease::Leases;
 use notification::Senders;
 use request::Requests;
 use search::Searching;
@@ -66,6 +68,7 @@ pub use job::{
     JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial, Reviewed, Round, Settled, Settlement,
     Side, Thread, Uncommitted, threads, uncommitted_experts,
 };
+pub use lease::{ClaimedRun, Hand, RunWhere, Seat, Stuck, TERM as LEASE_TERM, Workforce, host_name};
 pub use named_worker::WorkerView;
 pub use policy::Decided;
 pub use request::{Begun, Nonce, UnderWay};
@@ -95,6 +98,7 @@ pub struct Engine {
     public_url: Option<String>,
     searching: Searching,
     companion: Companion,
+    leases: Leases,
 }
 
 /// Names come from outside; so many are remembered.
@@ -103,6 +107,7 @@ const WORKER_POLICIES_MAX: usize = 1024;
 impl Engine {
     pub fn new(store: Store, settings: Settings) -> Engine {
         Engine {
+            leases: Leases::new(store.clone(), &settings, Seat::default()),
             store,
             worker_policies: Mutex::default(),
             held: Held::default(),
@@ -121,6 +126,11 @@ impl Engine {
     /// Where people find this Checkrein in a browser: links in notifications begin with it.
     pub fn with_public_url(self, public_url: Option<String>) -> Engine {
         Engine { public_url, ..self }
+    }
+
+    /// Who this process is among those that go on with runs.
+    pub fn with_seat(self, seat: Seat) -> Engine {
+        Engine { leases: Leases::new(self.store.clone(), &self.settings, seat), ..self }
     }
 
     pub fn public_url(&self) -> Option<&str> {

@@ -12,6 +12,7 @@ use checkrein_store::{
 
 use crate::authority::{Act, require};
 use crate::frame::SweptFrames;
+use crate::lease::host_identity;
 use crate::run::{SweptRuns, is_driven};
 use crate::{Engine, EngineError, now};
 
@@ -120,6 +121,12 @@ pub struct CopiedStore {
 /// one of them is under way: what it does next would be in one store alone.
 pub async fn copy_store(by: &Principal, from: &Store, to: &Store) -> Result<CopiedStore, EngineError> {
     require(by, Act::ManageStore)?;
+    let elsewhere = |holder: &checkrein_store::Holder| !holder.expired && from.is_shared();
+    for row in from.leases().await? {
+        if row.holder.as_ref().is_some_and(elsewhere) {
+            return Err(EngineError::RunBusy(row.run));
+        }
+    }
     for status in [RunStatus::Running, RunStatus::Held, RunStatus::Created] {
         let mut before = None;
         loop {
@@ -136,6 +143,8 @@ pub async fn copy_store(by: &Principal, from: &Store, to: &Store) -> Result<Copi
     }
     // First the rows: a store that is not empty is refused before a file is touched.
     let tables = to.copy_from(from).await?.tables;
+    // The files are here now, and so are the runs.
+    to.settle_leases(to.is_shared().then(|| host_identity(to.directory()))).await?;
     let mut files = 0;
     if from.directory() != to.directory() {
         for part in ["runs", "jobs", "logs"] {

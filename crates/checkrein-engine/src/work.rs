@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use checkrein_core::principal::Principal;
-use checkrein_core::run::{Run, RunId, RunStatus};
+use checkrein_core::run::{Run, RunId};
 use tokio::sync::watch as notice;
 
-use crate::{Engine, EngineError, Rest, Watch};
+use crate::{ClaimedRun, Engine, EngineError, Rest, RunView, Watch};
 
 /// Told of what a worker does, beside what happens in its runs.
 pub trait WatchWork: Watch {
@@ -25,70 +25,68 @@ pub enum Shift {
     UntilStopped,
 }
 
-/// Holds time out without anybody doing something, so a worker looks around now and then.
+/// Leases of others run out without anybody doing something, so a worker looks around now and then.
 pub const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 impl Engine {
-    /// Drives every run that can go on, one after the other. When `stop` becomes true, the attempt under
+    /// Drives every run that can go on now, one after the other. When `stop` becomes true, the attempt under
     /// way is ended and its run paused.
-    pub async fn work(
+    pub async fn work_once(
         &self,
         by: &Principal,
-        shift: Shift,
         stop: &notice::Receiver<bool>,
         watch: &mut dyn WatchWork,
     ) -> Result<(), EngineError> {
-        let mut changes = self.store().changes()?;
-        let mut stopped = stop.clone();
+        // What people did in a forge may let a run go on.
+        for id in self.due_forges() {
+            if let Err(error) = self.look_at_forge(&id).await {
+                watch.failed(&id, &error);
+            }
+        }
+        self.free_left_runs().await?;
         while !*stop.borrow() {
-            changes.borrow_and_update();
-            // What people did in a forge may let a run go on.
-            for id in self.due_forges() {
-                if let Err(error) = self.look_at_forge(&id).await {
-                    watch.failed(&id, &error);
-                }
-            }
-            for id in self.ready_runs(by).await? {
-                if *stop.borrow() {
-                    break;
-                }
-                self.go_on(by, &id, stop, watch).await;
-            }
-            if shift == Shift::Once {
-                break;
-            }
-            tokio::select! {
-                _ = changes.changed() => {}
-                () = tokio::time::sleep(self.rest()) => {}
-                _ = stopped.wait_for(|stop| *stop) => {}
-            }
+            let Some(claimed) = self.claim_runs(by, 1).await?.pop() else { break };
+            self.go_on(by, claimed, stop, watch).await;
         }
         Ok(())
     }
 
-    /// Drives one run until it waits or rests, unless somebody else does or it has nothing to do any more.
+    /// Drives one run until it waits or rests, unless it has nothing to do any more.
     pub async fn go_on(
         &self,
         by: &Principal,
-        id: &RunId,
+        claimed: ClaimedRun,
         stop: &notice::Receiver<bool>,
         watch: &mut dyn WatchWork,
     ) {
-        let mut driver = match self.drive_run(by, id.as_str(), watch).await {
+        let id = claimed.id().clone();
+        let mut driver = match self.drive_claimed(by, claimed, watch).await {
             Ok(driver) => driver,
-            // Somebody else was faster.
+            // Somebody who knows nothing of leases has it.
             Err(EngineError::RunBusy(_)) => return,
-            Err(error) => return watch.failed(id, &error),
+            Err(error) => return watch.failed(&id, &error),
         };
-        // Or was, before this one could look.
-        let status = driver.view().run.state.status;
-        if !matches!(status, RunStatus::Created | RunStatus::Running | RunStatus::Held) {
-            return;
+        let waits = match self.is_answered(driver.view()).await {
+            Ok(answered) => !answered,
+            Err(error) => return watch.failed(&id, &error),
+        };
+        if !waits {
+            watch.goes_on(&id);
         }
-        watch.goes_on(id);
+        let version = driver.view().run.state.version;
         match driver.go(stop, watch).await {
+            // It was looked at for nothing.
+            Ok(_) if waits && driver.view().run.state.version == version => {}
             Ok(rest) => watch.rests(&driver.view().run, &rest),
-            Err(error) => watch.failed(id, &error),
+            Err(error) => watch.failed(&id, &error),
+        }
+    }
+
+    /// Whether a run waits for nobody.
+    async fn is_answered(&self, view: &RunView) -> Result<bool, EngineError> {
+        match &view.checkpoint {
+            Some(id) => Ok(self.checkpoint_row(id).await?.checkpoint.resolved_at.is_some()),
+            None => Ok(true),
         }
     }
 }

@@ -244,7 +244,10 @@ impl From<&EngineError> for Kind {
             ) => Kind::Invalid,
             EngineError::Frame(_) => Kind::FrameRefused,
             EngineError::SeveralRuns { .. } => Kind::SeveralRuns,
-            EngineError::RunBusy(_) | EngineError::RunMoved => Kind::RunBusy,
+            EngineError::RunBusy(_)
+            | EngineError::RunMoved
+            | EngineError::RunElsewhere { .. }
+            | EngineError::LeaseLost(_) => Kind::RunBusy,
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
             EngineError::RunRefused(_)
             | EngineError::NothingToReview(_)

@@ -39,8 +39,7 @@ use door::Names;
 pub use openapi::document as openapi;
 pub use session::Transport;
 pub use traces::{Traced, Traces};
-use workers::Workers;
-pub use workers::{Watcher, Work};
+pub use workers::{Watcher, Work, Workers};
 
 /// How a server is set up.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use checkrein_core::principal::Principal;
 use checkrein_core::run::RunId;
-use checkrein_engine::{Engine, EngineError, RunView, Shift, WatchWork};
+use checkrein_engine::{ClaimedRun, Engine, EngineError, RunView, Shift, WatchWork};
 use checkrein_store::Version;
 use tokio::sync::{Notify, oneshot, watch};
 
@@ -52,6 +52,7 @@ const LOOKS_MAX: usize = 4;
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 impl Workers {
+    /// Begins to look for runs. When `stop` becomes true, those under way are paused.
     pub fn start(engine: Arc<Engine>, work: Work, stop: watch::Receiver<bool>) -> std::io::Result<Workers> {
         let workers = Workers { engine, work, stop, under_way: Arc::default() };
         let own = workers.clone();
@@ -67,13 +68,15 @@ impl Workers {
         while !*self.stop.borrow() {
             let looked = async {
                 let mut changes = self.engine.store().changes()?;
+                self.engine.enter(u32::try_from(self.work.runs).unwrap_or(u32::MAX)).await?;
                 loop {
                     changes.borrow_and_update();
                     for id in self.engine.due_forges() {
                         self.look(id);
                     }
-                    for id in self.engine.ready_runs(&self.work.by).await? {
-                        self.begin(id);
+                    self.engine.free_left_runs().await?;
+                    for claimed in self.engine.claim_runs(&self.work.by, self.room()).await? {
+                        self.begin(claimed);
                     }
                     tokio::select! {
                         _ = changes.changed() => tokio::time::sleep(LOOK_MIN).await,
@@ -84,13 +87,22 @@ impl Workers {
             };
             let looked: Result<(), EngineError> = tokio::select! {
                 looked = looked => looked,
-                _ = stopped.wait_for(|stop| *stop) => return,
+                _ = stopped.wait_for(|stop| *stop) => break,
             };
             if let Err(error) = looked {
                 watch.warn(format!("the worker will try again: {error}"));
                 tokio::time::sleep(TRY_AGAIN).await;
             }
         }
+        if let Err(error) = self.engine.leave().await {
+            watch.warn(format!("the worker could not say that it ends: {error}"));
+        }
+    }
+
+    /// How many more runs may go on.
+    fn room(&self) -> usize {
+        let runs = self.under_way.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        self.work.runs.saturating_sub(runs.len())
     }
 
     /// Tells webhooks what happens.
@@ -100,19 +112,17 @@ impl Workers {
         self.engine.deliver(Shift::UntilStopped, &self.stop, &warn).await;
     }
 
-    fn begin(&self, id: RunId) {
-        let mut runs = self.under_way.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        if runs.len() >= self.work.runs || runs.contains(&id) {
-            return;
-        }
+    fn begin(&self, claimed: ClaimedRun) {
+        let id = claimed.id().clone();
         let (own, run) = (self.clone(), id.clone());
+        self.under_way.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
         let working = move || async move {
-            own.engine.go_on(&own.work.by, &run, &own.stop, &mut *(own.work.watcher)()).await;
+            own.engine.go_on(&own.work.by, claimed, &own.stop, &mut *(own.work.watcher)()).await;
             own.end(&run);
         };
-        // Where there is no thread now, the next look finds it again.
-        if self.spawn(working).is_ok() {
-            runs.insert(id);
+        // Where there is no thread now, it is given back, and found again.
+        if self.spawn(working).is_err() {
+            self.end(&id);
         }
     }
 
@@ -159,6 +169,10 @@ impl Workers {
             let taken = own.engine.take_up_run(&by, &id, expected, &mut *watch).await;
             let mut driver = match taken {
                 Ok(driver) => driver,
+                // A worker where its files are takes it up.
+                Err(EngineError::RunElsewhere { .. }) => {
+                    return drop(tell.send(own.engine.resume_run(&by, &id, expected).await));
+                }
                 Err(error) => return drop(tell.send(Err(error))),
             };
             // Whoever asked may be gone; the run goes on.

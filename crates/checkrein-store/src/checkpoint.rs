@@ -5,7 +5,7 @@ use checkrein_core::deliverable::Digest;
 use jiff::Timestamp;
 
 use crate::sql::{Connection, OptionalExtension, Row, params};
-use crate::{Commit, CommitError, StoreError, Version, content, event};
+use crate::{Commit, CommitError, StoreError, Version, content, event, lease};
 
 /// A checkpoint and the version it was loaded at.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,10 @@ pub(crate) fn commit(connection: &Connection, commit: &Commit, bodies: &[String]
     event::append(connection, commit.checkpoint.id.as_str(), commit.expected, commit.at, bodies)?;
     if let Some(new) = &commit.content {
         content::put(connection, new)?;
+    }
+    // A run that waited for this answer can go on.
+    if let Some(run) = commit.checkpoint.run.as_deref().filter(|_| commit.checkpoint.resolved_at.is_some()) {
+        lease::wake(connection, run)?;
     }
     Ok(())
 }

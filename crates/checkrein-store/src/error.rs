@@ -129,6 +129,9 @@ pub enum CommitError {
     /// Somebody else changed the stream: load it again.
     #[error("the stream was changed meanwhile")]
     Conflict,
+    /// It was made under a lease that somebody else has now: whoever made it stops.
+    #[error("somebody else goes on with the run")]
+    LeaseLost,
     #[error(transparent)]
     Store(#[from] StoreError),
 }

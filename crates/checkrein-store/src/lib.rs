@@ -15,6 +15,7 @@ mod event;
 mod file_system;
 mod frame;
 mod index;
+mod lease;
 mod postgres;
 mod principal;
 mod run;
@@ -39,6 +40,9 @@ pub use frame::{FrameCommit, SessionFilter, SessionItem, StoredSession};
 pub use index::{
     ChunkVector, FoundChunk, IndexPlace, IndexState, IndexUpdate, Indexed, IndexedChunk, IndexedFile,
     KnownFile, NewVector, SearchIndex,
+};
+pub use lease::{
+    After, Claimant, Claimed, Holder, Lease, LeaseRow, Needs, Queued, Reach, Renewed, Standing, WorkerRow,
 };
 pub use postgres::PostgresAddress;
 pub use principal::TokenRow;

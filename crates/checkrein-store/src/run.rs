@@ -8,7 +8,9 @@ use checkrein_core::run::{Definition, Run, RunEvent, RunId, RunStatus, State};
 use jiff::Timestamp;
 
 use crate::sql::{Connection, OptionalExtension, Row, params};
-use crate::{Commit, CommitError, Page, StoreError, Version, checkpoint, content, event};
+use crate::{
+    Claimant, Commit, CommitError, Needs, Page, StoreError, Version, checkpoint, content, event, lease,
+};
 
 /// A run without its definition, which is kept as content.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +48,13 @@ pub struct RunCommit {
     /// The definition, where it may be new.
     pub definition: Option<Content>,
     pub checkpoint: Option<Commit>,
+    /// Where it can go on after the change.
+    pub needs: Needs,
+    /// The epoch of the lease it is driven under. A change under one that is gone is refused; none is a
+    /// change by somebody who does not drive it.
+    pub epoch: Option<u64>,
+    /// Who has a new run from its first moment on.
+    pub claim: Option<Claimant>,
 }
 
 /// What makes a run go on: a file, or its agent's own plan.
@@ -82,6 +91,11 @@ pub(crate) fn commit(
     checkpoint_bodies: &[String],
 ) -> Result<(), CommitError> {
     write(connection, &commit.run, commit.expected, commit.at, state)?;
+    let status = commit.run.state.status;
+    lease::follow(connection, commit.run.id.as_str(), status, &commit.needs, commit.epoch)?;
+    if let Some(claim) = commit.claim.as_ref().filter(|_| commit.expected == Version(0)) {
+        lease::claim_new(connection, commit.run.id.as_str(), claim)?;
+    }
     event::append(connection, commit.run.id.as_str(), commit.expected, commit.at, bodies)?;
     if let Some(definition) = &commit.definition {
         content::put(connection, definition)?;
@@ -101,7 +115,8 @@ pub(crate) fn put(
 ) -> Result<(), CommitError> {
     let state = serde_json::to_string(&run.state);
     let state = state.map_err(|error| StoreError::Other { reason: error.to_string() })?;
-    write(connection, run, expected, at, &state)
+    write(connection, run, expected, at, &state)?;
+    lease::follow(connection, run.id.as_str(), run.state.status, &Needs::default(), None)
 }
 
 fn write(
@@ -179,17 +194,18 @@ pub(crate) fn list(
     before: Option<i64>,
     limit: usize,
 ) -> Result<Page<StoredRun>, StoreError> {
+    // The word stands in the statement, so that those of one status are found by their index.
+    let status = filter.status.map(|status| format!(" AND status = '{}'", status.name())).unwrap_or_default();
     let mut select = connection.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM runs
-         WHERE number < ?1 AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR workflow = ?3)
-           AND (?4 IS NULL OR owner = ?4) AND (?5 IS NULL OR (json_type(state, '$.job') IS NOT NULL) = ?5)
-         ORDER BY number DESC LIMIT ?6"
+         WHERE number < ?1{status} AND (?2 IS NULL OR workflow = ?2)
+           AND (?3 IS NULL OR owner = ?3) AND (?4 IS NULL OR (json_type(state, '$.job') IS NOT NULL) = ?4)
+         ORDER BY number DESC LIMIT ?5"
     ))?;
     let wanted = i64::try_from(limit).unwrap_or(i64::MAX - 1).saturating_add(1);
-    let status = filter.status.map(RunStatus::name);
     let jobs = filter.kind.map(|kind| kind == RunKind::Job);
     let rows = select.query_map(
-        params![before.unwrap_or(i64::MAX), status, filter.workflow, filter.owner, jobs, wanted],
+        params![before.unwrap_or(i64::MAX), filter.workflow, filter.owner, jobs, wanted],
         |row| Ok(read(row)),
     )?;
     let mut items: Vec<StoredRun> = Vec::new();
@@ -224,6 +240,7 @@ pub(crate) fn remove(connection: &Connection, id: &str, version: Version) -> Res
     let delete = |sql: &str, key: &dyn crate::sql::ToSql| connection.prepare_cached(sql)?.execute([key]);
     delete("DELETE FROM events WHERE stream = ?1", &id)?;
     delete("DELETE FROM chats WHERE run = ?1", &id)?;
+    lease::forget(connection, id)?;
     for (checkpoint, _) in &asked {
         delete("DELETE FROM checkpoints WHERE id = ?1", checkpoint)?;
         delete("DELETE FROM events WHERE stream = ?1", checkpoint)?;

@@ -1,12 +1,14 @@
+use std::collections::BTreeSet;
+
 use checkrein_core::checkpoint::CheckpointStatus;
-use checkrein_core::run::HoldKind;
+use checkrein_core::run::{HoldKind, RunId};
 use checkrein_store::CheckpointFilter;
 
 use super::checkpoint::shape::age;
 use super::checkpoint::{checkpoints, limit};
 use crate::error::{CliError, note};
 use crate::output::{Output, Table, one_line};
-use crate::session::DeskPlace;
+use crate::session::{Desk, DeskPlace};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -43,9 +45,27 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             checkpoint.id.clone(),
         ]);
     }
+    elsewhere(&args.store, page.items.iter().map(|checkpoint| checkpoint.id.as_str()))?;
     let more = if page.next.is_some() { "\n… and more; `--limit` shows them\n" } else { "" };
     let reviews = page.items.iter().any(|checkpoint| checkpoint.kind == HoldKind::Review.name());
     let look = if reviews { "review ID · checkpoint show ID" } else { "checkpoint show ID" };
     let how = format!("\ncheckrein {look} · approve ID · reject ID -m WHY · request-changes ID -m WHAT\n");
     Ok(Output::text(format!("{}{more}{how}", table.render())))
+}
+
+/// Says which runs can only go on, and be looked at with their files, on another machine.
+fn elsewhere<'r>(place: &DeskPlace, checkpoints: impl Iterator<Item = &'r str>) -> Result<(), CliError> {
+    let Desk::Here(session) = place.desk_to_read()? else { return Ok(()) };
+    // The name of a run's checkpoint begins with that of the run.
+    let runs = checkpoints.filter_map(|id| id.split_once('.')).map(|(run, _)| run);
+    let runs: BTreeSet<&str> = runs.filter(|run| RunId::looks_like(run)).collect();
+    for run in runs {
+        if let Some(host) = session.wait(session.engine.other_host_of(run))? {
+            note(format_args!(
+                "the files of run {run} are on {}: it is reviewed and goes on there",
+                one_line(&host)
+            ));
+        }
+    }
+    Ok(())
 }

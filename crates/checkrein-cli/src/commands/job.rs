@@ -2,12 +2,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use checkrein_core::companion::Draft;
+use checkrein_core::label::Label;
 use checkrein_engine::{NewJob, RepositoryWanted};
 use checkrein_server::wire::chat::Chat;
 use checkrein_server::wire::job::Document;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::workers::label;
 use crate::driving::{Driving, TakeUp};
 use crate::error::{CliError, note, warn};
 use crate::output::Output;
@@ -50,6 +52,9 @@ pub struct Args {
     /// Keep the agent's processes away from the store, settings and credentials
     #[arg(long)]
     sandbox: bool,
+    /// Something a worker must have to take it up, such as gpu; may be given several times
+    #[arg(long, value_name = "LABEL", value_parser = label)]
+    requires: Vec<Label>,
     /// Only record the job; `checkrein resume` or a worker begins it
     #[arg(long)]
     queue: bool,
@@ -77,16 +82,19 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let draft =
         args.chat.as_deref().map(|chat| session.wait(session.engine.draft(&who, chat))).transpose()?;
     let new = args.new_job(&draft.unwrap_or_default())?;
-    let (id, odd) = session.wait(session.engine.create_job(&who, new))?;
-    odd.iter().for_each(warn);
     if args.queue {
+        let (id, odd) = session.wait(session.engine.create_job(&who, new))?;
+        odd.iter().for_each(warn);
         return queued(id.as_str(), args.driving.json());
     }
-    note(format_args!("job {id}"));
-    args.driving.drive(&session, id.as_str(), TakeUp::New)
+    let (new, odd) = session.wait(session.engine.start_job(&who, new))?;
+    odd.iter().for_each(warn);
+    note(format_args!("job {}", new.id()));
+    args.driving.drive(&session, TakeUp::New(new))
 }
 
-fn queued(id: &str, json: bool) -> Result<Output, CliError> {
+/// What is told of a run that was only recorded.
+pub fn queued(id: &str, json: bool) -> Result<Output, CliError> {
     note(format_args!("`checkrein resume {id}` begins it"));
     if json {
         Output::json(&json!({"run_id": id, "status": "created"}))
@@ -149,6 +157,7 @@ impl Args {
             "plan": self.plan.as_deref().map(files::text).transpose()?,
             "autonomy": self.autonomy.as_ref().or(draft.autonomy.as_ref()).map(block),
             "config_override": self.config_override(&draft).as_ref().map(block), "sandbox": self.sandbox,
+            "requires": self.requires,
         });
         let new: NewJobThere = remote.post(&["jobs"], &body)?;
         new.warnings.iter().for_each(warn);
@@ -184,6 +193,7 @@ impl Args {
             autonomy: self.autonomy.clone().or_else(|| draft.autonomy.clone()),
             config_override: self.config_override(draft),
             sandbox: self.sandbox,
+            requires: self.requires.clone(),
             directory: here,
             experts: settings::expert_files(),
             settings_given: self.store.here().names_settings(),

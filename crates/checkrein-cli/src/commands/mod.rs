@@ -36,6 +36,7 @@ mod token;
 mod verdict;
 mod webhook;
 mod worker;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -93,6 +94,8 @@ enum Command {
     Report(report::Args),
     /// Go on with runs as soon as they are answered, and tell webhooks what happens
     Worker(worker::Args),
+    /// Who goes on with runs, what they have, and how many runs wait
+    Workers(workers::Args),
     /// The same over HTTP, for programs and a team, with a worker
     ///
     /// Listens on this machine alone unless told otherwise. Every request needs a token, made by `checkrein token create`. Ends on an interrupt: requests are answered, runs under way are paused. Tells webhooks what happens.
@@ -188,6 +191,7 @@ impl Cli {
             Command::Log(args) => log::run(&args),
             Command::Report(args) => report::run(&args),
             Command::Worker(args) => worker::run(&args),
+            Command::Workers(args) => workers::run(&args),
             Command::Serve(args) => serve::run(&args),
             Command::Mcp(args) => mcp::run(&args),
             Command::Inbox(args) => inbox::run(&args),

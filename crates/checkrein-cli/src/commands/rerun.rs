@@ -24,7 +24,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             let who = session.principal()?;
             let id = session.wait(session.engine.rerun(&who, &args.run))?;
             again(id.as_str());
-            args.driving.drive(&session, id.as_str(), TakeUp::New)
+            args.driving.drive(&session, TakeUp::Begin(id.as_str()))
         }
         Desk::There(remote) => {
             let run: Run = remote.post(&["runs", &args.run, "rerun"], &json!({}))?;

@@ -18,7 +18,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     match args.store.desk()? {
-        Desk::Here(session) => args.driving.drive(&session, &args.run, TakeUp::Resume),
+        Desk::Here(session) => args.driving.drive(&session, TakeUp::Resume(&args.run)),
         Desk::There(remote) => {
             let known = remote.view(&args.run)?.run.state.version;
             let run: Run = remote.post(&["runs", &args.run, "resume"], &json!({}))?;

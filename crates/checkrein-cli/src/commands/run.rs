@@ -5,6 +5,7 @@ use checkrein_engine::{Defined, RunRequest, define};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::job::queued;
 use crate::driving::{Driving, TakeUp};
 use crate::error::{CliError, note, warn};
 use crate::output::Output;
@@ -31,6 +32,9 @@ pub struct Args {
     /// Only this phase; may be given several times
     #[arg(long = "phase", value_name = "NAME")]
     phases: Vec<String>,
+    /// Only record the run; `checkrein resume` or a worker begins it
+    #[arg(long)]
+    queue: bool,
     #[command(flatten)]
     driving: Driving,
     #[command(flatten)]
@@ -66,9 +70,13 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     odd.iter().for_each(warn);
     let session = args.store.here().open_with(settings)?;
     let who = session.principal()?;
-    let id = session.wait(session.engine.create_run(&who, definition, None))?;
-    note(format_args!("run {id}: {}", files::shown(&args.file)));
-    args.driving.drive(&session, id.as_str(), TakeUp::New)
+    if args.queue {
+        let id = session.wait(session.engine.create_run(&who, definition, None))?;
+        return queued(id.as_str(), args.driving.json());
+    }
+    let new = session.wait(session.engine.start_run(&who, definition, None))?;
+    note(format_args!("run {}: {}", new.id(), files::shown(&args.file)));
+    args.driving.drive(&session, TakeUp::New(new))
 }
 
 /// What a server answers to a workflow that was sent.
@@ -94,6 +102,9 @@ impl Args {
         });
         let new: NewRun = remote.post(&["runs"], &body)?;
         new.warnings.iter().for_each(warn);
+        if self.queue {
+            return Ok(Output::text(format!("{}\n", new.run_id)));
+        }
         note(format_args!("run {}: {}", new.run_id, files::shown(&self.file)));
         self.driving.follow(remote, &new.run_id, 0)
     }

@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         };
         table.row(vec![
             run.run_id.clone(),
-            if is_left(&desk, run) {
+            if is_left(&desk, run)? {
                 left = true;
                 format!("{}, left", run.status)
             } else {
@@ -79,10 +79,12 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
 }
 
 /// Whether nobody drives it any more. A server sees to its own.
-fn is_left(desk: &Desk, run: &RunItem) -> bool {
+fn is_left(desk: &Desk, run: &RunItem) -> Result<bool, CliError> {
     let running = matches!(run.status.as_str(), "running" | "processing");
     match desk {
-        Desk::Here(session) => running && session.engine.is_left(&RunId::new(run.run_id.clone())),
-        Desk::There(_) => false,
+        Desk::Here(session) if running => {
+            Ok(session.wait(session.engine.is_left(&RunId::new(run.run_id.clone())))?)
+        }
+        Desk::Here(_) | Desk::There(_) => Ok(false),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use checkrein_core::config::env;
 use checkrein_server::{Config, Limits, Server, Traced, Traces, Transport, Watcher, Work};
 
-use super::worker::Told;
+use super::worker::{SeatArgs, Told};
 use crate::commands::checkpoint::duration;
 use crate::driving::interrupts;
 use crate::error::{CliError, note, warn};
@@ -39,6 +39,8 @@ pub struct Args {
     /// How many runs go on at once
     #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
     runs: u8,
+    #[command(flatten)]
+    seat: SeatArgs,
     #[command(flatten)]
     public_url: PublicUrl,
     #[command(flatten)]
@@ -78,7 +80,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let traces = Traces::start().map_err(CliError::usage)?;
     let session = args.store.open()?;
     let who = session.principal()?;
-    let engine = Arc::new(session.into_engine().with_public_url(args.public_url.get()));
+    let engine =
+        Arc::new(session.into_engine().with_public_url(args.public_url.get()).with_seat(args.seat.seat()));
     let answering = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let answering = answering.map_err(|error| CliError::failed(format!("no runtime: {error}")))?;
     answering.block_on(async {

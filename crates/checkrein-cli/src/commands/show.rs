@@ -6,6 +6,7 @@ use checkrein_core::run::RunEvent;
 use checkrein_core::run::job::{ForgeNews, Repository, Settled};
 use checkrein_engine::RunView;
 use checkrein_server::wire::run::Run;
+use checkrein_server::wire::workforce::Placement;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -30,17 +31,24 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         return Output::json(&remote.get::<Value>(&["runs", &args.run], &[])?);
     }
     let view = desk.view(&args.run)?;
+    let placement = match &desk {
+        Desk::Here(session) => {
+            let who = session.principal()?;
+            Some(Placement::from(&session.wait(session.engine.run_where(&who, &view.run.id))?))
+        }
+        Desk::There(remote) => remote.get::<Run>(&["runs", &args.run], &[])?.placement,
+    };
     if args.json {
-        return Output::json(&Run::of(&view, desk.now()));
+        return Output::json(&Run { placement, ..Run::of(&view, desk.now()) });
     }
     let repository = match &desk {
         Desk::Here(session) => session.engine.job_repository(&view.run.id),
         Desk::There(_) => None,
     };
-    Ok(Output::text(text(&view, desk.now(), repository.as_deref())))
+    Ok(Output::text(text(&view, desk.now(), repository.as_deref(), placement.as_ref())))
 }
 
-fn text(view: &RunView, now: Timestamp, repository: Option<&Path>) -> String {
+fn text(view: &RunView, now: Timestamp, repository: Option<&Path>, placement: Option<&Placement>) -> String {
     let (row, state) = (&view.row, &view.run.state);
     let report = view.report(now);
     let mut out = String::new();
@@ -81,6 +89,20 @@ fn text(view: &RunView, now: Timestamp, repository: Option<&Path>) -> String {
         }
         if let Some(trouble) = &link.trouble {
             line("trouble", &one_line(trouble));
+        }
+    }
+    if let Some(placement) = placement.filter(|_| !state.status.is_over()) {
+        if let (Some(worker), Some(host)) = (&placement.worker, &placement.host) {
+            line("worker", &format!("{worker} on {host}"));
+        }
+        if let Some(host) = &placement.pinned {
+            line("only on", &format!("{host}, where its files are"));
+        }
+        if !placement.requires.is_empty() {
+            line("requires", &placement.requires.join(", "));
+        }
+        if let Some(why) = &placement.stuck {
+            line("waits for", &format!("a worker: {}", one_line(why)));
         }
     }
     if let (Some(checkpoint), Some(hold)) = (&view.checkpoint, &state.hold) {

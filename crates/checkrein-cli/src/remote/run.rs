@@ -105,7 +105,7 @@ fn view(run: Run, history: Vec<(u64, Timestamp, RunEvent)>) -> Result<RunView, C
         state: run.state.clone(),
     };
     let checkpoint = waits_at(&run);
-    Ok(RunView { row, run, history, checkpoint })
+    Ok(RunView { row, run, history, checkpoint, epoch: None })
 }
 
 /// The checkpoint that a run waits at.

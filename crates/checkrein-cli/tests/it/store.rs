@@ -462,7 +462,7 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     }
     let place = place();
     let script = format!(
-        "mkdir disk && mount -t tmpfs -o size=512k tmpfs disk && mkdir disk/.checkrein && cd disk
+        "mkdir disk && mount -t tmpfs -o size=768k tmpfs disk && mkdir disk/.checkrein && cd disk
          {}
          checkrein store backup copy.db 2>>../said; echo backup $? >>../said; ls -A >>../said
          cp .checkrein/* ../.checkrein/

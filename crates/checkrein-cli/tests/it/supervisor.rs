@@ -580,3 +580,35 @@ fn a_supervisor_that_is_dropped_goes_away() {
     let gone = format!("/proc/{}", pid.trim());
     until("its end", || !Path::new(&gone).exists());
 }
+
+#[test]
+fn an_engine_that_stands_still_is_taken_for_dead() {
+    let scene = Scene::new();
+    let lock = scene.path("lock");
+    let start = |silent: Duration| {
+        let started = Supervisor::start_for(Path::new(BINARY), &lock, Some(silent));
+        scene.runtime.block_on(started).unwrap()
+    };
+    // It says nothing, and asks for nothing.
+    let idle = start(Duration::from_millis(300));
+    drop(wait_for_lock(&lock, Duration::from_secs(60)).unwrap());
+    drop(idle);
+    // It has something done, and says nothing.
+    let mut busy = start(Duration::from_secs(1));
+    let ended = scene.runtime.block_on(busy.run(&scene.shell("sleep 600"), pending()));
+    drop(wait_for_lock(&lock, Duration::from_secs(60)).unwrap());
+    assert!(!matches!(&ended, Ok(ended) if ended.why == Why::Exited), "{ended:?}");
+    // It says that it is there.
+    let mut alive = start(Duration::from_secs(4));
+    let pulse = alive.pulse();
+    let beating = thread::spawn(move || {
+        while pulse.is_heard() {
+            pulse.beat(Duration::from_secs(60));
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let ended = scene.run(&mut alive, &scene.shell("sleep 5"));
+    assert_eq!(ended.why, Why::Exited);
+    drop(alive);
+    beating.join().unwrap();
+}

@@ -19,6 +19,7 @@ use crate::document::{
     Document, Entry, Gravity, Problem, Problems, Value, closest, decode, decode_part, listed,
 };
 use crate::frame::{FrameConfig, FrameConfigPatch};
+use crate::label::Label;
 use crate::policy::{Autonomy, Block, LEVELS, Layer, LayerRank, Level, Origin, Scope};
 
 /// A checkrein.yaml that was read.
@@ -69,6 +70,21 @@ pub struct CheckreinShape {
     pub store: Option<String>,
     /// Where people review jobs besides here; in the user's settings alone.
     pub forge: Option<ForgeShape>,
+    /// What this machine has for runs; in the user's settings alone.
+    pub machine: MachineShape,
+}
+
+/// What a machine has for runs.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MachineShape {
+    /// Labels of every worker here, beside those it is started with.
+    pub labels: Vec<Label>,
+    /// Directories that every machine of a store sees under the same path. Runs that have all their files in
+    /// them can go on anywhere; all others stay on the machine they were started on.
+    pub shared: Vec<String>,
+    /// How many runs of one repository workers here let go on at once, counted over all machines.
+    pub runs_per_repository: Option<std::num::NonZeroU32>,
 }
 
 /// How much of what steps write is kept.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use crate::document::{Document, Gravity, Problem, Problems, closest, decode, listed};
 use crate::duration;
+use crate::label::Label;
 use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Scope};
 use crate::run::job::Merge;
 
@@ -59,6 +60,8 @@ pub struct ExpertShape {
     pub disk_bytes: Option<u64>,
     /// Whether the agent's processes see neither the store nor credentials.
     pub sandbox: Option<bool>,
+    /// Labels a worker must have to take up such a job; added to those of what it extends.
+    pub requires: Vec<Label>,
 }
 
 /// How jobs are done, with everything an expert extends and an override on top.
@@ -72,6 +75,7 @@ pub struct JobSettings {
     pub environment: Vec<String>,
     pub disk_bytes: u64,
     pub sandbox: bool,
+    pub requires: Vec<Label>,
 }
 
 /// Of one attempt, where nobody says anything else.
@@ -101,6 +105,11 @@ impl JobSettings {
             settings.merge = shape.merge.unwrap_or(settings.merge);
             settings.disk_bytes = shape.disk_bytes.unwrap_or(settings.disk_bytes);
             settings.sandbox = shape.sandbox.unwrap_or(settings.sandbox);
+            for label in &shape.requires {
+                if !settings.requires.contains(label) {
+                    settings.requires.push(label.clone());
+                }
+            }
             if let Some(environment) = &shape.environment {
                 settings.environment.clone_from(environment);
             }

@@ -15,7 +15,7 @@ mod settings;
 mod tenant;
 mod workflow;
 
-pub use checkrein::{CheckreinFile, ScopedAutonomy};
+pub use checkrein::{CheckreinFile, MachineShape, ScopedAutonomy};
 pub use companion::{CompanionShape, WebSearchShape};
 pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile, JobSettings};
 pub use forge::ForgeShape;

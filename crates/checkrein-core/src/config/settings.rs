@@ -1,7 +1,7 @@
 //! All settings that apply here, gathered once; each question is then answered from them.
 
 use super::agent::AgentShape;
-use super::checkrein::CheckreinFile;
+use super::checkrein::{CheckreinFile, MachineShape};
 use super::companion::CompanionShape;
 use super::env;
 use super::expert::Expert;
@@ -211,6 +211,11 @@ impl Settings {
     /// The forge the user named, of whom alone it is taken.
     pub fn forge(&self) -> Option<&ForgeShape> {
         self.user.as_ref()?.shape.forge.as_ref().filter(|forge| forge.kind != ForgeKind::Local)
+    }
+
+    /// What this machine has for runs, as the user says. A project's file is not asked: it may be anybody's.
+    pub fn machine(&self) -> Option<&MachineShape> {
+        self.user.as_ref().map(|file| &file.shape.machine)
     }
 
     /// Variables that open the forge; no agent gets them.

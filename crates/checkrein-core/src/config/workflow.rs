@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::decision::Handling;
 use crate::document::{Document, Gravity, Problems, decode};
 use crate::duration::Written;
+use crate::label::Label;
 use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin};
 
 /// A workflow file that was read.
@@ -45,6 +46,8 @@ pub struct WorkflowFile {
     pub env: IndexMap<String, String>,
     /// Names of variables whose values are never shown or recorded.
     pub secrets: Vec<String>,
+    /// Labels a worker must have to take up a run of it.
+    pub requires: Vec<Label>,
     /// Where steps and hooks run, relative to the directory of the run.
     pub working_directory: Option<String>,
     /// What exceeding findings do, where a step or phase does not say.
@@ -107,6 +110,8 @@ pub struct Step {
     pub timeout: Option<Written>,
     /// How long it may be silent.
     pub idle_timeout: Option<Written>,
+    /// Labels a worker must have for this step, such as `gpu`.
+    pub requires: Vec<Label>,
     /// Variables, stronger than the workflow's.
     pub env: IndexMap<String, String>,
     /// Instead of the workflow's.

@@ -143,6 +143,7 @@ fn task(action: Action) -> Task {
         working_directory: Some("src/{target}".to_owned()),
         timeout: None,
         idle_timeout: None,
+        requires: Vec::new(),
         handling: Handling::default(),
     }
 }

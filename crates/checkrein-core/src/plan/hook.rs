@@ -50,6 +50,8 @@ pub(super) fn hooks_of(
             working_directory: working_directory.clone().or_else(|| shared.working_directory.clone()),
             timeout: Some(timeout.map_or(TIMEOUT_DEFAULT, |written| written.0)),
             idle_timeout: idle_timeout.map(|written| written.0),
+            // It runs where the run is: what it needs, the phase's steps need as well.
+            requires: Vec::new(),
             handling: handling(hook, shared, problems),
         }));
     }

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::agent::AgentSpec;
 use crate::decision::{Handling, StepOrHook};
+use crate::label::Label;
 pub use fill::FilledTask;
 pub use placeholder::{Context, Unfilled, fill_text};
 pub use shell::fill_shell;
@@ -37,6 +38,9 @@ pub struct Plan {
     /// Names of variables whose values are never shown or recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
+    /// What a worker must have to go on with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<Label>,
     /// In the order they run; disabled ones are kept to be shown as skipped.
     pub phases: Vec<PlannedPhase>,
 }
@@ -80,6 +84,9 @@ pub struct Task {
     /// Time without output.
     #[serde(default, with = "crate::duration::text", skip_serializing_if = "Option::is_none")]
     pub idle_timeout: Option<Duration>,
+    /// What a worker must have for it, beside what the whole plan requires.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<Label>,
     /// Of the step, its phase or its workflow, whichever says something first.
     #[serde(default)]
     pub handling: Handling,

@@ -10,6 +10,7 @@ use super::{Plan, PlannedPhase, Task, Timing};
 use crate::config::{Phase, Step, Workflow};
 use crate::decision::{Handling, StepOrHook};
 use crate::document::{Gravity, Problem, Problems};
+use crate::label::Label;
 
 impl Plan {
     /// The plan of `chain`, nearest first: the workflow to run, what it extends, and so on to the root.
@@ -56,12 +57,15 @@ impl Plan {
         let said = |of: fn(&Workflow) -> Option<&String>| chain.iter().find_map(of).cloned();
         let secrets: IndexSet<String> =
             chain.iter().rev().flat_map(|workflow| workflow.file.secrets.iter().cloned()).collect();
+        let requires: IndexSet<Label> =
+            chain.iter().rev().flat_map(|workflow| workflow.file.requires.iter().cloned()).collect();
         problems.refuse_or(Plan {
             workflow: nearest.title().to_owned(),
             description: said(|workflow| workflow.file.description.as_ref()),
             agent: said(|workflow| workflow.file.agent.as_ref()),
             agent_spec: None,
             secrets: secrets.into_iter().collect(),
+            requires: requires.into_iter().collect(),
             phases,
         })
     }

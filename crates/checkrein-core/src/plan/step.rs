@@ -36,6 +36,7 @@ pub(super) fn step_task(
         working_directory: step.working_directory.clone().or_else(|| shared.working_directory.clone()),
         timeout: step.timeout.map(|written| written.0),
         idle_timeout: step.idle_timeout.map(|written| written.0),
+        requires: step.requires.clone(),
         handling: Handling { on_failure, ..handling },
     })
 }

@@ -38,6 +38,10 @@ impl Move<'_> {
                 Place::Task { phase: index, task } => {
                     let Some(phase) = phases.get(index) else { return self.complete() };
                     if let Some(task_now) = phase.tasks.get(task) {
+                        // Who can do this one is seen before it begins: then it need not be given up again.
+                        if !task_now.requires.is_empty() && !self.fit {
+                            return;
+                        }
                         let attempts = self.run.state.phases.get(index);
                         let done = attempts.and_then(|state| state.attempts.get(task)).copied().unwrap_or(0);
                         let attempt = match task_now.kind {

@@ -13,7 +13,7 @@ use crate::response::Response;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     Start,
-    /// Begins the next attempt of a job.
+    /// Begins the next attempt of a job, or of a step that requires something, where whoever begins it has that.
     Begin,
     /// The attempt under way has ended.
     Finish(Finished),

@@ -27,6 +27,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{LimitsReached, Rule};
+use crate::label::Label;
 use crate::plan::{Plan, PlannedPhase, Task};
 use crate::policy::Policy;
 use crate::tally::Tally;
@@ -238,7 +239,7 @@ pub struct Applied {
 pub enum Effect {
     /// Start the attempt under way.
     Attempt { start: u64 },
-    /// Begin the next attempt of a job, which nobody has begun.
+    /// Begin the next attempt, which nobody has begun: of a job, or of a step that not every worker can do.
     Begin,
     /// Merge the phase of a job.
     Land,
@@ -336,10 +337,14 @@ impl Run {
         if !said && (allowed(self.state.status, kind).is_none() || !self.is_its_time(kind)) {
             return Err(refused());
         }
-        let mut moved = Move { run: self, now, events: Vec::new(), effects: Vec::new() };
+        let mut moved = Move { run: self, now, events: Vec::new(), effects: Vec::new(), fit: false };
         match command {
             Command::Start => start::start(&mut moved),
-            Command::Begin => moved.go_on(),
+            Command::Begin if moved.run.definition.job.is_some() => moved.go_on(),
+            Command::Begin => {
+                moved.fit = true;
+                moved.advance();
+            }
             Command::Finish(finished) if moved.run.definition.job.is_some() => {
                 job::finish(&mut moved, finished)?;
             }
@@ -383,11 +388,28 @@ impl Run {
         let stage = self.state.job.as_ref().map(|job| job.phase.stage);
         let idle = self.state.under_way.is_none();
         match kind {
-            CommandKind::Begin => idle && stage.is_some_and(|stage| stage != Stage::Land),
+            CommandKind::Begin => idle && stage != Some(Stage::Land),
             CommandKind::Land | CommandKind::Conflict => idle && stage == Some(Stage::Land),
             CommandKind::Push => stage.is_some(),
             _ => true,
         }
+    }
+
+    /// Labels that whoever goes on with it must have: those of the whole run, and of the step it is at.
+    pub fn requires(&self) -> Vec<Label> {
+        let at = match (&self.state.under_way, self.state.place) {
+            (Some(under_way), _) => Some((under_way.phase, under_way.task)),
+            (None, Place::Task { phase, task }) if self.state.status == RunStatus::Running => {
+                Some((phase, task))
+            }
+            _ => None,
+        };
+        let task = at.and_then(|(phase, task)| self.phase(phase)?.tasks.get(task));
+        let mut all = self.definition.plan.requires.clone();
+        all.extend(task.into_iter().flat_map(|task| task.requires.iter().cloned()));
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// What is to be done in this state, whether or not somebody has begun to: what a new engine does
@@ -399,8 +421,8 @@ impl Run {
                 Some(Effect::Ask { hold: hold.number })
             }
             (None, _) if self.state.status == RunStatus::Running => {
-                let stage = self.state.job.as_ref().map(|job| job.phase.stage)?;
-                Some(if stage == Stage::Land { Effect::Land } else { Effect::Begin })
+                let stage = self.state.job.as_ref().map(|job| job.phase.stage);
+                Some(if stage == Some(Stage::Land) { Effect::Land } else { Effect::Begin })
             }
             _ => self.state.status.is_at_rest().then_some(Effect::Summarise),
         }
@@ -431,6 +453,8 @@ struct Move<'r> {
     now: Timestamp,
     events: Vec<RunEvent>,
     effects: Vec<Effect>,
+    /// Whoever gave the command has all that the next task requires.
+    fit: bool,
 }
 
 impl Move<'_> {

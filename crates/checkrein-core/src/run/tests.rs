@@ -35,6 +35,7 @@ pub(crate) fn plan(text: &str) -> Plan {
                 working_directory: None,
                 timeout: None,
                 idle_timeout: None,
+                requires: Vec::new(),
                 handling: Handling::default(),
             }
         };
@@ -52,6 +53,7 @@ pub(crate) fn plan(text: &str) -> Plan {
         agent: None,
         agent_spec: None,
         secrets: Vec::new(),
+        requires: Vec::new(),
         phases: text.split('|').map(phase).collect(),
     }
 }
@@ -397,4 +399,35 @@ fn stale_commands_change_nothing() {
         refused(&mut run, Command::Resume { by: "a".into() }),
         "run `r` is completed: it cannot be resumed"
     );
+}
+
+/// A step that requires something is begun by somebody who has it, and not before.
+#[test]
+fn a_step_that_requires_something_waits_for_whoever_has_it() {
+    let now = Timestamp::UNIX_EPOCH;
+    let mut plan = plan("build: a b c");
+    plan.requires = vec!["linux".parse().unwrap()];
+    plan.phases[0].tasks[1].requires = vec!["gpu".parse().unwrap()];
+    let (mut run, _) = created(&definition(plan, "{}"));
+    let required = |run: &Run| run.requires().iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(required(&run), ["linux"]);
+    run.apply(Command::Start, now).unwrap();
+    assert_eq!((run.due(), required(&run)), (Some(Effect::Attempt { start: 1 }), vec!["linux".to_owned()]));
+    let applied = run.apply(finished(&run, &[serde_json::json!({})]), now).unwrap();
+    assert_eq!(applied.effects, [Effect::Begin]);
+    assert_eq!((run.state.status, run.state.under_way.is_some()), (RunStatus::Running, false));
+    assert_eq!(required(&run), ["gpu", "linux"]);
+    // It is nothing that could be finished or lost.
+    assert!(run.clone().apply(Command::Lose { start: 1 }, now).is_err());
+    assert_eq!(run.apply(Command::Begin, now).unwrap().effects, [Effect::Attempt { start: 2 }]);
+    assert!(run.clone().apply(Command::Begin, now).is_err(), "it is begun once");
+    // One that was lost goes to whoever has it, too.
+    assert_eq!(
+        run.apply(Command::Lose { start: 2 }, now).unwrap().effects,
+        [Effect::End { start: 2 }, Effect::Begin]
+    );
+    run.apply(Command::Begin, now).unwrap();
+    run.apply(finished(&run, &[serde_json::json!({})]), now).unwrap();
+    // What comes after it is anybody's again.
+    assert_eq!((run.due(), required(&run)), (Some(Effect::Attempt { start: 4 }), vec!["linux".to_owned()]));
 }

@@ -107,7 +107,7 @@ impl Engine {
             spent: state.spent,
             tokens,
             cost,
-            driven_here: !self.is_left(&view.run.id),
+            driven_here: !self.is_left(&view.run.id).await?,
             activity,
         })
     }

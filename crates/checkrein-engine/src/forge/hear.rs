@@ -88,7 +88,7 @@ async fn opinions(
             | EngineError::OpenConflict { .. }
             | EngineError::Unnamed(_)),
         )) => {
-            *view = engine.load_run(&view.run.id).await?;
+            engine.reload(view).await?;
             let why = error.to_string();
             set_aside(engine, view, connected, number, remarks, Vain { id, why }).await
         }
@@ -110,7 +110,7 @@ async fn judge(engine: &Engine, view: &mut RunView, given: Given) -> Result<(), 
         ..VerdictRequest::new(given.verdict, reason)
     };
     engine.give_verdict(&by, &checkpoint, &request).await?;
-    *view = engine.load_run(&view.run.id).await?;
+    engine.reload(view).await?;
     Ok(())
 }
 
@@ -145,7 +145,7 @@ async fn merged(
         ..VerdictRequest::new(Verdict::Approve, Some(format!("merged in the forge ({number})")))
     };
     engine.give_verdict(&by, &checkpoint, &request).await?;
-    *view = engine.load_run(&view.run.id).await?;
+    engine.reload(view).await?;
     Ok(())
 }
 
@@ -175,7 +175,7 @@ async fn closed(
     };
     engine.give_verdict(&by, &checkpoint, &request).await?;
     let settled = ForgeNews::PullSettled { number, how: checkrein_core::run::job::Settled::Closed };
-    *view = engine.load_run(&view.run.id).await?;
+    engine.reload(view).await?;
     engine.learn(view, settled).await?;
     Ok(())
 }

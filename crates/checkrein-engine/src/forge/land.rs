@@ -41,7 +41,7 @@ pub(crate) async fn land(engine: &Engine, view: &mut RunView) -> Result<Landing,
                 pace.went(&at, &id, Went::News, Duration::from_secs(1), engine.now())?;
                 return Ok(Landing::Done(command));
             }
-            Err(LookError::Engine(EngineError::RunMoved)) => *view = engine.load_run(&id).await?,
+            Err(LookError::Engine(EngineError::RunMoved)) => engine.reload(view).await?,
             Err(LookError::Engine(error)) => return Err(error),
             Err(LookError::Trouble(trouble)) => {
                 engine.set_trouble(view, Some(trouble.text.clone())).await?;

@@ -57,7 +57,7 @@ async fn look(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Optio
         match once(engine, view, at).await {
             Ok(()) => return Ok(None),
             Err(LookError::Trouble(trouble)) => return Ok(Some(trouble)),
-            Err(LookError::Engine(EngineError::RunMoved)) => *view = engine.load_run(&view.run.id).await?,
+            Err(LookError::Engine(EngineError::RunMoved)) => engine.reload(view).await?,
             Err(LookError::Engine(error)) => return Err(error),
         }
     }
@@ -207,7 +207,7 @@ impl Engine {
                 return Ok(());
             }
             match self.learn(view, ForgeNews::Trouble { text: text.clone() }).await {
-                Err(EngineError::RunMoved) => *view = self.load_run(&view.run.id).await?,
+                Err(EngineError::RunMoved) => self.reload(view).await?,
                 learnt => return learnt,
             }
         }

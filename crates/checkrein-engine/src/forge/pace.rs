@@ -89,6 +89,12 @@ impl Pace {
         self.is_hinted() || self.read().is_none_or(|paced| paced.next <= now)
     }
 
+    /// How long it is left alone.
+    pub fn rest(&self, now: Timestamp) -> Duration {
+        let next = self.read().filter(|_| !self.is_hinted()).map(|paced| paced.next);
+        next.map_or(Duration::ZERO, |next| Duration::try_from(next.duration_since(now)).unwrap_or_default())
+    }
+
     /// Remembers how a look went, and when the next one is.
     pub fn went(
         &self,
@@ -177,6 +183,8 @@ impl Engine {
             let there = |paced: Paced| paced.url == url && paced.repository.eq_ignore_ascii_case(repository);
             if pace.read().is_some_and(there) {
                 pace.hint();
+                // One that waits for its forge is not waited for any more.
+                let _ = checkrein_store::block_on(self.store.wake_run(id.to_string()));
                 hinted += 1;
             }
         }

@@ -216,7 +216,7 @@ impl Engine {
                     self.write_log(change.id, &lines);
                     return Ok(done);
                 }
-                Err(CommitError::Conflict) => tokio::task::yield_now().await,
+                Err(CommitError::Conflict | CommitError::LeaseLost) => tokio::task::yield_now().await,
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }

@@ -2,22 +2,26 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, Settings, Subject, env};
 use checkrein_core::document::{Document, Format, Gravity, Problem, Problems};
+use checkrein_core::label::Label;
 use checkrein_core::plan::Plan;
 use checkrein_core::policy::{Layer, LayerRank, Scope};
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Datasource, ForgeAt, Isolation, JobDefinition, Repository};
 use checkrein_core::run::{Definition, RunId};
 use checkrein_forge::{ForgeError, Git, Source, TreePath};
+use checkrein_store::Needs;
 
 use super::isolation;
 use super::place::{JobPlace, unusable};
 use super::repository::{JobRepository, find_git};
 use crate::authority::{Act, require};
 use crate::request::Nonce;
-use crate::{Engine, EngineError};
+use crate::run::Whose;
+use crate::{ClaimedRun, Engine, EngineError};
 
 /// What somebody wants done.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +46,8 @@ pub struct NewJob {
     pub directory: PathBuf,
     /// The user's own experts: names and files.
     pub experts: Vec<(String, PathBuf)>,
+    /// Labels a worker must have to take it up, beside those of its expert.
+    pub requires: Vec<Label>,
     /// The project's settings were named by the caller, and are not taken from the base commit.
     pub settings_given: bool,
     /// The conversation it was prepared in, which goes on in it.
@@ -81,7 +87,19 @@ impl Engine {
     /// Records a new job with all it needs; nothing happens yet. What is odd is told.
     pub async fn create_job(&self, by: &Principal, new: NewJob) -> Result<(RunId, Problems), EngineError> {
         require(by, Act::StartRun)?;
-        self.record_job(by, new, None).await
+        self.record_job(by, new, None, Whose::Anybodys).await.map(|(id, _, odd)| (id, odd))
+    }
+
+    /// The same for whoever drives it right away: nobody else takes it up in between.
+    pub async fn start_job(
+        &self,
+        by: &Principal,
+        new: NewJob,
+    ) -> Result<(ClaimedRun, Problems), EngineError> {
+        require(by, Act::StartRun)?;
+        let since = Instant::now();
+        let (id, needs, odd) = self.record_job(by, new, None, Whose::Ours).await?;
+        Ok((self.claimed_new(id, &needs, since), odd))
     }
 
     /// The same for a job that was sent from elsewhere, perhaps twice: what it would have this machine do
@@ -94,7 +112,7 @@ impl Engine {
     ) -> Result<(RunId, Problems), EngineError> {
         require(by, Act::GiveJob)?;
         require(by, new.takes()?)?;
-        self.record_job(by, new, nonce).await
+        self.record_job(by, new, nonce, Whose::Anybodys).await.map(|(id, _, odd)| (id, odd))
     }
 
     async fn record_job(
@@ -102,7 +120,8 @@ impl Engine {
         by: &Principal,
         new: NewJob,
         nonce: Option<Nonce>,
-    ) -> Result<(RunId, Problems), EngineError> {
+        whose: Whose,
+    ) -> Result<(RunId, Needs, Problems), EngineError> {
         if new.description.trim().is_empty() {
             return Err(EngineError::Empty("description"));
         }
@@ -166,6 +185,7 @@ impl Engine {
                 }),
                 agent_spec: agent_spec.map(Box::new),
                 secrets: settings.secrets().cloned().collect(),
+                requires: new.requires.iter().cloned().chain(job.requires).collect(),
                 phases: Vec::new(),
             },
             policy: resolution.policy,
@@ -193,11 +213,12 @@ impl Engine {
         };
         let forge = definition.job.as_ref().and_then(|job| job.forge.clone());
         let files = |id: &RunId| self.keep_files(id, &new, forge.as_ref());
-        let id = self.create_with_files(by, definition, None, nonce, files).await?;
+        let needs = self.needs_of_new(&definition);
+        let id = self.create_with_files(by, definition, (None, nonce), whose, files).await?;
         if let Some(chat) = &new.chat {
             self.attach_chat(chat, &id).await?;
         }
-        Ok((id, odd))
+        Ok((id, needs, odd))
     }
 
     /// What a job of this id needs beside its record. A job without it cannot begin, and says so.

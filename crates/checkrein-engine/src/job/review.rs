@@ -394,7 +394,7 @@ impl Engine {
                 Command::Push { hold, head: head.to_string(), files, files_total, next_todos, conflict };
             match self.apply(view, command).await {
                 Ok(_) => return Ok(true),
-                Err(EngineError::RunMoved) => *view = self.load_run(&view.run.id).await?,
+                Err(EngineError::RunMoved) => self.reload(view).await?,
                 Err(error) => return Err(error),
             }
         }

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{ChildStdin, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const LEFTOVERS_MAX: Duration = Duration::from_secs(10);
 /// A supervisor at work. Dropping it ends it, and with it what it runs.
 pub struct Supervisor {
     /// Closing it tells the supervisor that nobody is there any more.
-    requests: ChildStdin,
+    requests: Arc<Mutex<ChildStdin>>,
     replies: mpsc::UnboundedReceiver<Reply>,
     /// The key of an attempt that has not ended, though nobody may wait for that any more.
     unfinished: Option<String>,
@@ -48,12 +48,22 @@ pub fn this_program() -> PathBuf {
 impl Supervisor {
     /// Starts a supervisor that holds the lock until nothing of its attempts is alive.
     pub async fn start(program: &Path, lock: &Path) -> Result<Supervisor, ProcessError> {
+        Supervisor::start_for(program, lock, None).await
+    }
+
+    /// The same for an engine that says now and then that it is there, which it does from the beginning.
+    pub async fn start_for(
+        program: &Path,
+        lock: &Path,
+        silent_max: Option<Duration>,
+    ) -> Result<Supervisor, ProcessError> {
         let not_started = |source| ProcessError::NotStarted { program: program.to_owned(), source };
         // Its own group: an interrupt at the terminal is for the engine, which then decides what ends.
         let mut child = Command::new(program)
             .arg0("checkrein")
             .arg(SUPERVISE)
             .arg(lock)
+            .args(silent_max.map(|silent| silent.as_millis().to_string()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -75,6 +85,7 @@ impl Supervisor {
             let _ = child.wait();
         };
         thread::Builder::new().name("checkrein-hear".to_owned()).spawn(listen).map_err(not_started)?;
+        let requests = Arc::new(Mutex::new(requests));
         let mut supervisor = Supervisor { requests, replies, unfinished: None };
         match supervisor.replies.recv().await {
             Some(Reply::Ready) => Ok(supervisor),
@@ -123,9 +134,34 @@ impl Supervisor {
         }
     }
 
+    /// What lets another thread say that the engine is there.
+    pub fn pulse(&self) -> Pulse {
+        Pulse(Arc::downgrade(&self.requests))
+    }
+
     /// A supervisor that does not hear it is dead, and then it says nothing either.
     fn send(&mut self, request: &Request) {
-        let _ = self.requests.write_all(&line(request));
+        let _ = self.requests.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line(request));
+    }
+}
+
+/// Says to a supervisor that its engine is there. Once it was said, a supervisor that is not told again in time
+/// ends what it runs, and itself: its engine may stand still while somebody else goes on with the run.
+#[derive(Clone, Debug)]
+pub struct Pulse(Weak<Mutex<ChildStdin>>);
+
+impl Pulse {
+    pub fn beat(&self, left: Duration) {
+        if let Some(requests) = self.0.upgrade() {
+            let ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+            let said = line(&Request::Alive { ms });
+            let _ = requests.lock().unwrap_or_else(PoisonError::into_inner).write_all(&said);
+        }
+    }
+
+    /// Whether there is still somebody to hear it.
+    pub fn is_heard(&self) -> bool {
+        self.0.strong_count() > 0
     }
 }
 

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 pub use ancestors::is_supervised;
 pub use attempt::{Attempt, Captured, Ended, Exit, Stdin, Why};
-pub use client::{Supervisor, supervise_with, this_program};
+pub use client::{Pulse, Supervisor, supervise_with, this_program};
 pub use leftovers::end_leftovers;
 pub use lock::{Lock, wait_for_lock};
 pub use output::{ends_in_a_long_object, last_line, last_object};

@@ -15,6 +15,10 @@ use super::attempt::{Attempt, Ended, Stdin};
 pub(super) enum Request {
     Run(Box<Run>),
     Stop,
+    /// The engine is there and may go on for so long; without another word everything ends then.
+    Alive {
+        ms: u64,
+    },
 }
 
 /// From the supervisor.

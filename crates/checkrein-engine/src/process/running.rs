@@ -132,7 +132,7 @@ impl Running<'_> {
                 }
             }
             let stop = inbox.stop();
-            if !inbox.is_open() && !abandoned {
+            if (!inbox.is_open() || inbox.is_lapsed()) && !abandoned {
                 abandoned = true;
                 why.get_or_insert(Why::Stopped);
                 signal_descendants(Signal::TERM);

@@ -4,7 +4,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, getppid, setpgid, setsid};
 
@@ -12,8 +14,9 @@ use super::attempt::Attempt;
 use super::protocol::{Reply, Request, line};
 use super::{ProcessError, descendants, lock, os, running};
 
-/// Does what the engine says on standard input until that closes.
-pub fn supervise(lock: &Path) -> ExitCode {
+/// Does what the engine says on standard input until that closes, or until the engine was silent for too long.
+pub fn supervise(lock: &Path, silent_max: Option<Duration>) -> ExitCode {
+    let began = Instant::now();
     leave_the_terminal();
     let refused = |reason: String| {
         say(&Reply::Refused { reason });
@@ -32,9 +35,14 @@ pub fn supervise(lock: &Path) -> ExitCode {
     };
     say(&Reply::Ready);
     let mut inbox = Inbox::new();
+    inbox.until = silent_max.and_then(|silent| began.checked_add(silent));
     while let Some(attempt) = inbox.next_attempt() {
         let ended = running::run(&attempt, &mut inbox, &mut say);
         say(&Reply::Ended(ended));
+        // Who stands still must not keep the lock from others.
+        if inbox.is_lapsed() {
+            break;
+        }
     }
     ExitCode::SUCCESS
 }
@@ -45,16 +53,32 @@ pub(super) struct Inbox {
     /// So many of them are known to have no end of a line.
     searched: usize,
     open: bool,
+    /// When the engine is taken for dead, once it has said how long it may be silent.
+    until: Option<Instant>,
 }
 
 impl Inbox {
     fn new() -> Inbox {
-        Inbox { bytes: Vec::new(), searched: 0, open: true }
+        Inbox { bytes: Vec::new(), searched: 0, open: true, until: None }
     }
 
     /// Whether the engine is still there.
     pub fn is_open(&self) -> bool {
         self.open
+    }
+
+    /// Whether the engine was silent for longer than it may be.
+    pub fn is_lapsed(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Waits for something, or until the engine is taken for dead; whether there is something.
+    fn wait(&self) -> bool {
+        let stdin = io::stdin();
+        let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        poll(&mut polled, left.as_ref()).is_ok_and(|ready| ready > 0)
     }
 
     /// Waits for something, and takes it.
@@ -69,24 +93,39 @@ impl Inbox {
 
     /// Whether the attempt that runs is to be stopped.
     pub fn stop(&mut self) -> bool {
-        match self.next() {
-            Some(Request::Stop) => true,
-            // Nobody who knows the rules asks for a second attempt during the first.
-            Some(Request::Run(_)) => {
-                self.open = false;
-                false
+        loop {
+            match self.next() {
+                Some(Request::Stop) => return true,
+                Some(Request::Alive { ms }) => self.hear(ms),
+                // Nobody who knows the rules asks for a second attempt during the first.
+                Some(Request::Run(_)) => {
+                    self.open = false;
+                    return false;
+                }
+                None => return false,
             }
-            None => false,
         }
+    }
+
+    fn hear(&mut self, ms: u64) {
+        self.until = Instant::now().checked_add(Duration::from_millis(ms));
     }
 
     fn next_attempt(&mut self) -> Option<Attempt> {
         while self.open {
+            if self.is_lapsed() {
+                return None;
+            }
             match self.next() {
                 Some(Request::Run(run)) => return Some(Attempt::from(*run)),
                 // The attempt ended before it was stopped.
                 Some(Request::Stop) => {}
-                None => self.fill(),
+                Some(Request::Alive { ms }) => self.hear(ms),
+                None => {
+                    if self.wait() {
+                        self.fill();
+                    }
+                }
             }
         }
         None

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use checkrein_core::activity::Told;
@@ -21,6 +22,7 @@ use uuid::Uuid;
 use super::place::Place;
 use crate::EngineError;
 use crate::agent::{Follower, Hosting, host_argv, variables_of, write_task};
+use crate::lease::HeldLease;
 use crate::process::{
     Attempt, Ended, Exit, ProcessError, Stdin, Supervisor, Why, ends_in_a_long_object, last_line,
     last_object, this_program, wait_for_lock,
@@ -45,11 +47,25 @@ pub(crate) struct Performer {
     supervisor: Option<Supervisor>,
     /// The task that was lost last: one that kills its supervisor every time must not go on for ever.
     lost: Option<(usize, usize)>,
+    /// The lease it works under.
+    lease: Arc<HeldLease>,
 }
 
 impl Performer {
-    pub const fn new() -> Performer {
-        Performer { supervisor: None, lost: None }
+    pub const fn under(lease: Arc<HeldLease>) -> Performer {
+        Performer { supervisor: None, lost: None, lease }
+    }
+
+    /// The run's supervisor, which is started if it is not there.
+    async fn supervisor(&mut self, place: &Place) -> Result<&mut Supervisor, EngineError> {
+        match &mut self.supervisor {
+            Some(supervisor) => Ok(supervisor),
+            none => {
+                let supervisor = watch_over(&place.supervisor_lock(), self.lease.silent_max()).await?;
+                self.lease.attach(supervisor.pulse());
+                Ok(none.insert(supervisor))
+            }
+        }
     }
 
     pub async fn perform(
@@ -119,10 +135,7 @@ impl Performer {
         attempt: &Attempt,
         stop: impl Future<Output = ()>,
     ) -> Result<Supervised, EngineError> {
-        let supervisor = match &mut self.supervisor {
-            Some(supervisor) => supervisor,
-            none => none.insert(watch_over(&place.supervisor_lock()).await?),
-        };
+        let supervisor = self.supervisor(place).await?;
         match supervisor.run(attempt, stop).await {
             Ok(ended) => {
                 self.lost = None;
@@ -177,20 +190,17 @@ impl Performer {
             bytes_max: settings.output_bytes_max(),
             secrets: secrets(run, settings, &nothing),
         };
-        let supervisor = match &mut self.supervisor {
-            Some(supervisor) => supervisor,
-            none => none.insert(watch_over(&place.supervisor_lock()).await?),
-        };
+        let supervisor = self.supervisor(place).await?;
         Ok((supervisor.run(&attempt, stop).await?, base))
     }
 }
 
 /// Starts a supervisor; one that was killed before it could say a word is started again.
-async fn watch_over(lock: &Path) -> Result<Supervisor, ProcessError> {
-    match Supervisor::start(&this_program(), lock).await {
+async fn watch_over(lock: &Path, silent_max: Option<Duration>) -> Result<Supervisor, ProcessError> {
+    match Supervisor::start_for(&this_program(), lock, silent_max).await {
         Err(ProcessError::NotStarted { .. }) => {
             drop(wait_for_lock(lock, GRACE)?);
-            Supervisor::start(&this_program(), lock).await
+            Supervisor::start_for(&this_program(), lock, silent_max).await
         }
         started => started,
     }

@@ -15,6 +15,8 @@ use crate::{Engine, EngineError, job};
 
 /// So long may whoever drives it take to end its attempt.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How often whoever drives it elsewhere is looked for.
+const ASK_EVERY: Duration = Duration::from_millis(100);
 
 impl Engine {
     pub async fn cancel_run(
@@ -63,8 +65,21 @@ impl Engine {
 
     /// Whoever drives the run ends its attempt; where nobody does, this does.
     pub(crate) async fn end_attempt(&self, id: &RunId, start: Option<u64>) -> Result<(), EngineError> {
-        let place = Place::of(&self.store, id);
         let begun = Instant::now();
+        // On another host, whoever has it there ends it.
+        while let Some(holder) = self.store.lease(id.as_str()).await?.and_then(|row| row.holder)
+            && holder.host != self.leases.host()
+            && !holder.expired
+        {
+            if begun.elapsed() >= PATIENCE {
+                return Err(EngineError::RunBusy(id.clone()));
+            }
+            tokio::time::sleep(ASK_EVERY).await;
+        }
+        if self.other_host_of(id.as_str()).await?.is_some() {
+            return Ok(());
+        }
+        let place = Place::of(&self.store, id);
         let lock = place.wait_for_lock(PATIENCE).await?;
         let _lock = lock.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
         let left = wait_for_lock(&place.supervisor_lock(), PATIENCE.saturating_sub(begun.elapsed()))?;

@@ -1,8 +1,8 @@
 //! Drives one run: does what is to be done, feeds the result back, until the run rests or waits.
 
-use std::fs::File;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use checkrein_core::run::{
     self, Applied, At, Boundary, Choice, Command, Effect, Hold, HoldKind, RemedyChosen, Run, RunEvent, RunId,
     RunStatus,
 };
-use checkrein_store::{Commit, CommitError, RunCommit, RunRow, Version};
+use checkrein_store::{After, Commit, CommitError, Reach, RunCommit, RunRow, Version};
 use jiff::Timestamp;
 use tokio::sync::watch as notice;
 
@@ -26,6 +26,7 @@ use super::place::Place;
 use super::{History, RunView};
 use crate::agent::used_so_far;
 use crate::authority::{Act, require};
+use crate::lease::{ClaimedRun, HeldLease};
 use crate::process::{Exit, end_leftovers, wait_for_lock};
 use crate::{Engine, EngineError, forge, job};
 
@@ -44,6 +45,8 @@ pub enum Rest {
     Ended,
     /// A phase is to be merged, and its forge does not do it yet: it is tried again later.
     Troubled { text: String },
+    /// What comes next takes a worker with these labels, and this one has not got them.
+    Elsewhere { labels: Vec<String> },
 }
 
 /// The only one that drives its run, until it is dropped.
@@ -56,11 +59,11 @@ pub struct Driver<'e> {
     log: Log,
     /// The last attempt this driver has begun; one that somebody else has begun is not ours to wait for.
     begun: Option<u64>,
-    _lock: File,
+    lease: Arc<HeldLease>,
 }
 
-/// A process that was killed may take a moment to be gone.
-const BUSY_MAX: Duration = Duration::from_secs(2);
+/// When a run that could not go on is tried again.
+const AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// How long what an engine that died left behind may take to go.
 const LEFTOVERS_MAX: Duration = Duration::from_secs(30);
 
@@ -74,14 +77,40 @@ impl Engine {
     ) -> Result<Driver<'e>, EngineError> {
         require(by, Act::StartRun)?;
         let id = self.seen_run(by, id).await?;
+        let lease = self.take_run(&id, Reach::Here).await?;
+        self.drive_held(by, lease, watch).await
+    }
+
+    /// Takes up a run that was claimed from the queue.
+    pub async fn drive_claimed<'e>(
+        &'e self,
+        by: &Principal,
+        claimed: ClaimedRun,
+        watch: &mut dyn Watch,
+    ) -> Result<Driver<'e>, EngineError> {
+        require(by, Act::StartRun)?;
+        let held = claimed.0;
+        // Whatever goes wrong before it goes on, it is tried again.
+        held.then(After::Again(AGAIN_AFTER));
+        let lease = self.lock_claimed(held).await?;
+        self.drive_held(by, lease, watch).await
+    }
+
+    pub(super) async fn drive_held<'e>(
+        &'e self,
+        by: &Principal,
+        lease: HeldLease,
+        watch: &mut dyn Watch,
+    ) -> Result<Driver<'e>, EngineError> {
+        let id = lease.run().clone();
         let place = Place::of(&self.store, &id);
-        let lock = place.wait_for_lock(BUSY_MAX).await?.ok_or_else(|| EngineError::RunBusy(id.clone()))?;
         place.fallbacks.iter().for_each(|trouble| watch.warn(trouble.clone()));
-        let view = self.load_run(&id).await?;
+        let view = RunView { epoch: Some(lease.epoch()), ..self.load_run(&id).await? };
         job::clear_up(self, &view.run).await?;
         let log = Log::open(&place, &view.run, &view.history, &mut |text| watch.warn(text));
-        let performer = Performer::new();
-        Ok(Driver { engine: self, by: by.clone(), view, place, performer, log, begun: None, _lock: lock })
+        let lease = Arc::new(lease);
+        let performer = Performer::under(Arc::clone(&lease));
+        Ok(Driver { engine: self, by: by.clone(), view, place, performer, log, begun: None, lease })
     }
 
     /// Applies a command to a run and commits what came of it: what is to be done now.
@@ -134,13 +163,16 @@ impl Engine {
             at: now,
             definition: None,
             checkpoint,
+            needs: self.needs_of(&run),
+            epoch: view.epoch,
+            claim: None,
         };
         let told = before.0;
         match self.store.commit_run(commit).await {
             Ok(()) => {
                 let held = run.state.hold.as_ref().filter(|_| run.state.status == RunStatus::Held);
                 let checkpoint = held.map(|hold| run.id.checkpoint(hold));
-                *view = RunView { row, run, history, checkpoint };
+                *view = RunView { row, run, history, checkpoint, epoch: view.epoch };
                 self.forget_index_of(&view.run);
                 Ok(applied.effects)
             }
@@ -150,6 +182,7 @@ impl Engine {
                 view.history = history;
                 Err(match error {
                     CommitError::Conflict => EngineError::RunMoved,
+                    CommitError::LeaseLost => EngineError::LeaseLost(view.run.id.clone()),
                     CommitError::Store(error) => error.into(),
                 })
             }
@@ -419,7 +452,52 @@ impl Driver<'_> {
         stop: &notice::Receiver<bool>,
         watch: &mut dyn Watch,
     ) -> Result<Rest, EngineError> {
+        let gone = self.went(stop, watch).await;
+        let after = match &gone {
+            Ok(Rest::Ended) => After::Waits,
+            Ok(Rest::Held { .. }) => self.left_to_answer().map_or(After::Waits, After::Again),
+            Ok(Rest::Troubled { .. }) => {
+                After::Again(forge::Pace::of(self.engine, self.id()).rest(self.engine.now()))
+            }
+            Ok(Rest::Elsewhere { .. }) => {
+                After::Elsewhere(self.view.run.requires().iter().map(ToString::to_string).collect())
+            }
+            Err(_) => After::Again(AGAIN_AFTER),
+        };
+        self.lease.then(after);
+        gone
+    }
+
+    /// How long a person has for the answer, where that is limited.
+    fn left_to_answer(&self) -> Option<Duration> {
+        let timeout = self.engine.needs_of(&self.view.run).wake_in?;
+        let held_at = self
+            .view
+            .history
+            .iter()
+            .rev()
+            .find_map(|(_, at, event)| matches!(event, RunEvent::RunHeld { .. }).then_some(*at));
+        let past = self.engine.now().duration_since(held_at?);
+        Some(timeout.saturating_sub(Duration::try_from(past).unwrap_or_default()))
+    }
+
+    async fn went(
+        &mut self,
+        stop: &notice::Receiver<bool>,
+        watch: &mut dyn Watch,
+    ) -> Result<Rest, EngineError> {
         loop {
+            if self.lease.is_lost() {
+                return Err(EngineError::LeaseLost(self.id().clone()));
+            }
+            if matches!(self.view.run.state.status, RunStatus::Created | RunStatus::Running) {
+                let requires: Vec<String> =
+                    self.view.run.requires().iter().map(ToString::to_string).collect();
+                let labels = self.engine.leases.lacks(&requires);
+                if !labels.is_empty() {
+                    return Ok(Rest::Elsewhere { labels });
+                }
+            }
             let next = match self.view.run.state.status {
                 RunStatus::Created => Some(Command::Start),
                 RunStatus::Held => match self.engine.answer_to(&self.view).await? {
@@ -458,6 +536,10 @@ impl Driver<'_> {
                     }
                 }
                 _ => {
+                    // Whoever ended it elsewhere could not keep what was being done here (L14).
+                    if self.begun.is_some() && self.view.run.state.status == RunStatus::Cancelled {
+                        job::keep_work(self.engine, &self.view.run).await?;
+                    }
                     job::show(self.engine, &self.view.run).await;
                     self.attend_forge(watch).await?;
                     return Ok(Rest::Ended);
@@ -501,9 +583,11 @@ impl Driver<'_> {
                 std::future::pending::<()>().await;
             }
         };
-        let (mut stopped, mut moved) = (pin!(stopped), pin!(self.moved()));
+        let (mut stopped, mut moved, mut lost) = (pin!(stopped), pin!(self.moved()), pin!(self.lease.lost()));
         let interrupted = std::future::poll_fn(|context| {
-            if stopped.as_mut().poll(context).is_ready() {
+            if lost.as_mut().poll(context).is_ready() {
+                why = Some(Interrupted::Lost);
+            } else if stopped.as_mut().poll(context).is_ready() {
                 why = Some(Interrupted::Stop);
             } else if moved.as_mut().poll(context).is_ready() {
                 why = Some(Interrupted::Moved);
@@ -518,6 +602,7 @@ impl Driver<'_> {
             performer.perform(run, &engine.settings, &self.place, engine.now(), interrupted).await?
         };
         Ok(match (why, performed) {
+            (Some(Interrupted::Lost), _) => return Err(EngineError::LeaseLost(self.view.run.id.clone())),
             (Some(Interrupted::Moved), _) | (None, Performed::Stopped) => None,
             (Some(Interrupted::Stop), Performed::Stopped) => {
                 Some(Command::Pause { by: self.by.name.clone() })
@@ -569,8 +654,13 @@ impl Driver<'_> {
     }
 
     async fn reload(&mut self, watch: &mut dyn Watch) -> Result<(), EngineError> {
+        // Whoever was overtaken must not take what the other one does for something that was left.
+        let row = self.engine.store.lease(self.id().as_str()).await?;
+        if row.is_some_and(|row| row.epoch != self.lease.epoch()) {
+            return Err(EngineError::LeaseLost(self.id().clone()));
+        }
         let seen = self.view.history.len();
-        self.view = self.engine.load_run(&self.view.run.id).await?;
+        self.engine.reload(&mut self.view).await?;
         self.tell(seen, watch);
         Ok(())
     }
@@ -627,4 +717,6 @@ impl Driver<'_> {
 enum Interrupted {
     Stop,
     Moved,
+    /// The run is somebody else's, or may be.
+    Lost,
 }

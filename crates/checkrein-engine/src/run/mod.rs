@@ -15,6 +15,7 @@ mod sweep;
 mod target;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use checkrein_core::deliverable::Deliverable;
 use checkrein_core::event::Event;
@@ -28,7 +29,7 @@ use uuid::Uuid;
 use crate::authority::{Act, require};
 use crate::request::Nonce;
 use crate::sight::{owner, sight};
-use crate::{Engine, EngineError, job};
+use crate::{ClaimedRun, Engine, EngineError, job};
 
 pub use attempt::output_name;
 pub(crate) use attempt::{Performed, Performer, Supervised, count_failed_commands, redact, secrets_of};
@@ -51,12 +52,22 @@ pub struct RunView {
     pub history: History,
     /// The checkpoint it waits at.
     pub checkpoint: Option<String>,
+    /// The lease it is driven under, for whoever does.
+    pub epoch: Option<u64>,
 }
 
 impl RunView {
     pub fn report(&self, now: Timestamp) -> Report {
         Report::of(&self.run, self.history.iter().map(|(seq, at, event)| (*seq, *at, event)), 0, now)
     }
+}
+
+/// Who goes on with a new run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Anybodys,
+    /// This process.
+    Ours,
 }
 
 /// Whether a process on this machine drives a run.
@@ -75,13 +86,36 @@ impl Engine {
         self.create_run_once(by, definition, rerun_of, None).await
     }
 
+    /// Records a new run for whoever drives it right away: nobody else takes it up in between.
+    pub async fn start_run(
+        &self,
+        by: &Principal,
+        definition: Definition,
+        rerun_of: Option<String>,
+    ) -> Result<ClaimedRun, EngineError> {
+        let (since, needs) = (Instant::now(), self.needs_of_new(&definition));
+        let id = self.record_run(by, definition, rerun_of, None, Whose::Ours).await?;
+        Ok(self.claimed_new(id, &needs, since))
+    }
+
     /// The same for a request that may be sent again: its run is there once.
     pub async fn create_run_once(
         &self,
         by: &Principal,
         definition: Definition,
         rerun_of: Option<String>,
+        nonce: Option<Nonce>,
+    ) -> Result<RunId, EngineError> {
+        self.record_run(by, definition, rerun_of, nonce, Whose::Anybodys).await
+    }
+
+    async fn record_run(
+        &self,
+        by: &Principal,
+        definition: Definition,
+        rerun_of: Option<String>,
         mut nonce: Option<Nonce>,
+        whose: Whose,
     ) -> Result<RunId, EngineError> {
         require(by, Act::StartRun)?;
         let json =
@@ -117,6 +151,9 @@ impl Engine {
                 at: now,
                 definition: Some(content.clone()),
                 checkpoint: None,
+                needs: self.needs_of_new(&definition),
+                epoch: None,
+                claim: (whose == Whose::Ours).then(|| self.leases.claimant()),
             };
             match self.store.commit_run(commit).await {
                 Ok(()) => return Ok(run.id),
@@ -128,6 +165,7 @@ impl Engine {
                     }
                     // Somebody made the same id in the same second.
                 }
+                Err(CommitError::LeaseLost) => return Err(EngineError::LeaseLost(run.id)),
                 Err(CommitError::Store(error)) => return Err(error.into()),
             }
         }
@@ -162,7 +200,7 @@ impl Engine {
             job::hand_on(self, &view.row.id, id)?;
             forge.iter().try_for_each(|at| crate::forge::Pace::of(self, id).begin(at, id, self.now()))
         };
-        self.create_with_files(by, definition, rerun_of, nonce, files).await
+        self.create_with_files(by, definition, (rerun_of, nonce), Whose::Anybodys, files).await
     }
 
     /// Records a run that needs files. They are there first: a worker may take it up the moment it is
@@ -171,8 +209,8 @@ impl Engine {
         &self,
         by: &Principal,
         definition: Definition,
-        rerun_of: Option<String>,
-        nonce: Option<Nonce>,
+        (rerun_of, nonce): (Option<String>, Option<Nonce>),
+        whose: Whose,
         make: impl Fn(&RunId) -> Result<(), EngineError>,
     ) -> Result<RunId, EngineError> {
         let nonce = nonce.unwrap_or_else(|| Nonce::new(self.now()));
@@ -182,7 +220,7 @@ impl Engine {
         if !there {
             make(&id)?;
         }
-        match self.create_run_once(by, definition, rerun_of, Some(nonce)).await {
+        match self.record_run(by, definition, rerun_of, Some(nonce), whose).await {
             Ok(made) if made == id => Ok(made),
             // Somebody else had the id.
             Ok(made) => make(&made).map(|()| made),
@@ -228,49 +266,6 @@ impl Engine {
         }
     }
 
-    /// What a program could go on with now: begun and left, or answered.
-    pub async fn ready_runs(&self, by: &Principal) -> Result<Vec<RunId>, EngineError> {
-        require(by, Act::StartRun)?;
-        let mut ready = Vec::new();
-        for status in [RunStatus::Held, RunStatus::Running, RunStatus::Created] {
-            let filter = RunFilter { status: Some(status), ..RunFilter::default() };
-            let mut before = None;
-            loop {
-                let page = self.store.runs(&filter, before, 500).await?;
-                for stored in page.items {
-                    if self.is_ready(&stored.run).await? {
-                        ready.push(stored.run.id);
-                    }
-                }
-                before = page.next;
-                if before.is_none() {
-                    break;
-                }
-            }
-        }
-        // The oldest has waited longest.
-        ready.reverse();
-        Ok(ready)
-    }
-
-    async fn is_ready(&self, row: &RunRow) -> Result<bool, EngineError> {
-        let Some(hold) = row.state.hold.as_ref().filter(|_| row.state.status == RunStatus::Held) else {
-            // What waits for its forge is not tried all the time.
-            let waits = row.state.job.as_ref().is_some_and(|job| {
-                job.trouble.is_some() && job.phase.stage == checkrein_core::run::job::Stage::Land
-            });
-            let due = !waits || crate::forge::Pace::of(self, &row.id).is_due(self.now());
-            return Ok(due && place::Place::at(&self.store, &row.id).is_free());
-        };
-        let checkpoint = self.checkpoint_row(&row.id.checkpoint(hold)).await?.checkpoint;
-        Ok(checkpoint.resolved_at.is_some() || self.is_overdue(&row.definition, &checkpoint).await?)
-    }
-
-    /// Whether it is under way, and nobody drives it.
-    pub fn is_left(&self, id: &RunId) -> bool {
-        place::Place::at(&self.store, id).is_free()
-    }
-
     /// The run a person means: by its id, or by a beginning or end of it that no other has.
     pub(crate) async fn named_run(&self, text: &str) -> Result<RunId, EngineError> {
         if self.store.run_version(text).await? > Version(0) {
@@ -301,7 +296,14 @@ impl Engine {
         let run = Run { id: row.id.clone(), definition, state: row.state.clone() };
         let held = run.state.hold.as_ref().filter(|_| run.state.status == RunStatus::Held);
         let checkpoint = held.map(|hold| run.id.checkpoint(hold));
-        Ok(RunView { row, run, history, checkpoint })
+        Ok(RunView { row, run, history, checkpoint, epoch: None })
+    }
+
+    /// Loads a run again, for whoever has it.
+    pub(crate) async fn reload(&self, view: &mut RunView) -> Result<(), EngineError> {
+        let epoch = view.epoch;
+        *view = RunView { epoch, ..self.load_run(&view.run.id).await? };
+        Ok(())
     }
 
     async fn definition(

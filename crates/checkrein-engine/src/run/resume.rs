@@ -2,7 +2,7 @@
 
 use checkrein_core::principal::Principal;
 use checkrein_core::run::{Run, RunEvent};
-use checkrein_store::Version;
+use checkrein_store::{Reach, Version};
 use jiff::Timestamp;
 
 use super::{Driver, RunView, Watch};
@@ -26,7 +26,14 @@ impl Engine {
         id: &str,
         expected: Option<Version>,
     ) -> Result<RunView, EngineError> {
-        Ok(self.take_up_run(by, id, expected, &mut Unwatched).await?.view().clone())
+        require(by, Act::ManageRuns)?;
+        let id = self.seen_run(by, id).await?;
+        // Whoever records it need not be where its files are.
+        let lease = self.take_run(&id, Reach::Anywhere).await?;
+        let mut driver = self.drive_held(by, lease, &mut Unwatched).await?;
+        driver.view().expect_version(expected)?;
+        driver.resume(&mut Unwatched).await?;
+        Ok(driver.view().clone())
     }
 
     /// The same for whoever drives it right away.

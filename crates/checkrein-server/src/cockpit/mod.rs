@@ -34,6 +34,7 @@ mod run;
 mod settings;
 mod sign_in;
 mod webhook;
+mod workforce;
 
 use std::sync::Arc;
 
@@ -87,6 +88,7 @@ fn pages() -> Vec<Page> {
         webhook::change::rotate(),
         webhook::change::retry(),
         webhook::change::remove(),
+        workforce::show::page(),
         settings::show::page(),
         frame::list::page(),
         frame::show::page(),

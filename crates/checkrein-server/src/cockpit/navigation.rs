@@ -9,6 +9,7 @@ use super::visit::Visit;
 pub enum Place {
     Inbox,
     Runs,
+    Workers,
     Frames,
     Policy,
     People,
@@ -21,6 +22,7 @@ pub enum Place {
 static PLACES: &[(Place, &str, &str, &str, Act)] = &[
     (Place::Inbox,    "Inbox",    "/inbox",    "i", Act::Read),
     (Place::Runs,     "Runs",     "/runs",     "r", Act::Read),
+    (Place::Workers,  "Workers",  "/workers",  "o", Act::Read),
     (Place::Frames,   "Frames",   "/frames",   "f", Act::Read),
     (Place::Policy,   "Policy",   "/policy",   "p", Act::Read),
     (Place::People,   "People",   "/people",   "t", Act::ManageTokens),

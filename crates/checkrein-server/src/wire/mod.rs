@@ -20,6 +20,7 @@ pub mod session;
 pub mod token;
 pub mod webhook;
 pub mod worker;
+pub mod workforce;
 
 /// An object that is described elsewhere, or by its name alone.
 pub type Object = serde_json::Map<String, serde_json::Value>;

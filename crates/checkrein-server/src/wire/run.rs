@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Object;
+use super::workforce::Placement;
 
 /// How a run stands; a job that runs is `processing`, and one that waits `pending_review`.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -121,6 +122,9 @@ pub struct Run {
     pub policy: Policy,
     /// What a job has beside that
     pub job: Option<JobOfRun>,
+    /// Where it can go on, and who has it; only where one run is asked for
+    #[serde(default)]
+    pub placement: Option<Placement>,
 }
 
 /// What a job was started with, and where it stands.
@@ -208,6 +212,7 @@ impl Run {
                 comments: state.comments.clone(),
                 spent: state.spent,
             }),
+            placement: None,
         }
     }
 }

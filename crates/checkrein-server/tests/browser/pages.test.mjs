@@ -87,6 +87,7 @@ test("every page is sound, safe and fits, light and dark, wide and narrow", { ti
     ["policy", "/policy?scope=job"],
     ["policy-what-if", "/policy?scope=workflow&ask=1&kind=step&finding=auth+token+leaks&finding_kind=error"],
     ["people", "/people"],
+    ["workers", "/workers"],
     ["webhooks", "/webhooks"],
     ["settings", "/settings"],
     ["frames", "/frames"],

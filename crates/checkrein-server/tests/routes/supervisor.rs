@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match std::env::args_os().nth(2) {
-        Some(lock) => checkrein_engine::process::supervise(Path::new(&lock)),
+        Some(lock) => checkrein_engine::process::supervise(Path::new(&lock), None),
         None => ExitCode::FAILURE,
     }
 }

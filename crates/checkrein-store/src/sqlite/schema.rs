@@ -226,6 +226,44 @@ pub(crate) const VERSIONS: &[&str] = &[
         outcome    TEXT,
         UNIQUE (chat, id)
     ) STRICT;",
+    // 11: who goes on with which run; runs by their status
+    "CREATE TABLE leases (
+        run         TEXT PRIMARY KEY,
+        epoch       INTEGER NOT NULL,
+        due_ms      INTEGER,
+        held        INTEGER NOT NULL DEFAULT 0,
+        worker      TEXT,
+        name        TEXT,
+        host        TEXT,
+        locked      INTEGER NOT NULL DEFAULT 0,
+        left_behind INTEGER NOT NULL DEFAULT 0,
+        taken_ms    INTEGER,
+        expires_ms  INTEGER NOT NULL DEFAULT 0,
+        pinned      TEXT NOT NULL DEFAULT '',
+        requires    TEXT NOT NULL DEFAULT '[]',
+        repository  TEXT,
+        ready_ms    INTEGER GENERATED ALWAYS AS (CASE WHEN due_ms IS NULL THEN NULL
+                        WHEN due_ms > expires_ms THEN due_ms ELSE expires_ms END) STORED
+    ) STRICT;
+    CREATE INDEX leases_ready ON leases (pinned, ready_ms, run) WHERE ready_ms IS NOT NULL;
+    CREATE INDEX leases_of_worker ON leases (worker) WHERE worker IS NOT NULL;
+    CREATE INDEX leases_of_repository ON leases (repository) WHERE worker IS NOT NULL;
+    INSERT INTO leases (run, epoch, due_ms, held)
+        SELECT id, 0, CASE WHEN status IN ('created', 'running', 'held') THEN updated_ms END,
+               CASE WHEN status = 'held' THEN 1 ELSE 0 END FROM runs;
+
+    CREATE TABLE workers (
+        id         TEXT PRIMARY KEY,
+        name       TEXT NOT NULL,
+        host       TEXT NOT NULL,
+        labels     TEXT NOT NULL,
+        runs       INTEGER NOT NULL,
+        started_ms INTEGER NOT NULL,
+        seen_ms    INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE INDEX runs_of_status ON runs (status, number);
+    DROP INDEX runs_unfinished;",
 ];
 
 pub(crate) fn known_version() -> i64 {
@@ -282,4 +320,36 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     ))?;
     transaction.commit()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_a_store_without_leases_are_taken_up() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        for statements in VERSIONS.iter().take(10) {
+            connection.execute_batch(statements).unwrap();
+        }
+        for (id, status) in
+            [("a", "created"), ("b", "running"), ("c", "held"), ("d", "completed"), ("e", "paused")]
+        {
+            let insert =
+                "INSERT INTO runs (id, version, workflow, definition, status, created_ms, updated_ms, state)
+                          VALUES (?1, 1, 'w', x'00', ?2, 1, 7, '{}')";
+            connection.execute(insert, (id, status)).unwrap();
+        }
+        let mark = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 10;");
+        connection.execute_batch(&mark).unwrap();
+        migrate(&mut connection, Path::new("store.db")).unwrap();
+        let mut select =
+            connection.prepare("SELECT run, ready_ms, held, epoch FROM leases ORDER BY run").unwrap();
+        let rows =
+            select.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).unwrap();
+        let rows: Vec<(String, Option<i64>, i64, i64)> = rows.map(Result::unwrap).collect();
+        let expected =
+            [("a", Some(7), 0), ("b", Some(7), 0), ("c", Some(7), 1), ("d", None, 0), ("e", None, 0)];
+        assert_eq!(rows, expected.map(|(run, ready, held)| (run.to_owned(), ready, held, 0)));
+    }
 }

@@ -230,7 +230,7 @@ impl<'c> Import<'c> {
             content: None,
         };
         checkpoint::put_at(self.connection, &commit, Version(events)).map_err(|error| match error {
-            CommitError::Conflict => TransferError::Conflict { id, line: self.line },
+            CommitError::Conflict | CommitError::LeaseLost => TransferError::Conflict { id, line: self.line },
             CommitError::Store(error) => TransferError::Store(error),
         })?;
         self.imported.checkpoints += 1;
@@ -255,7 +255,9 @@ impl<'c> Import<'c> {
             return Err(self.bad(format!("`{id}` is not what its events say")));
         }
         run::put(self.connection, &run, Version(0), updated_at).map_err(|error| match error {
-            CommitError::Conflict => TransferError::Conflict { id: id.to_string(), line: self.line },
+            CommitError::Conflict | CommitError::LeaseLost => {
+                TransferError::Conflict { id: id.to_string(), line: self.line }
+            }
             CommitError::Store(error) => TransferError::Store(error),
         })?;
         self.added_runs.push(id);
@@ -284,7 +286,9 @@ impl<'c> Import<'c> {
             }
         }
         frame::commit(self.connection, commit).map_err(|error| match error {
-            CommitError::Conflict => TransferError::Conflict { id: commit.id.clone(), line: self.line },
+            CommitError::Conflict | CommitError::LeaseLost => {
+                TransferError::Conflict { id: commit.id.clone(), line: self.line }
+            }
             CommitError::Store(error) => TransferError::Store(error),
         })?;
         self.connection

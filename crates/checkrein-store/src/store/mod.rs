@@ -7,6 +7,7 @@ mod copy;
 mod export;
 mod frame;
 mod import;
+mod lease;
 mod retention;
 mod session;
 mod stats;

@@ -115,7 +115,7 @@ impl Failure for StoreError {
 impl Failure for CommitError {
     fn store(&self) -> Option<&StoreError> {
         match self {
-            CommitError::Conflict => None,
+            CommitError::Conflict | CommitError::LeaseLost => None,
             CommitError::Store(error) => Some(error),
         }
     }

@@ -23,6 +23,7 @@ mod events;
 mod frames;
 mod history;
 mod index;
+mod leases;
 mod runs;
 mod sessions;
 mod tokens;
@@ -116,6 +117,19 @@ macro_rules! every_case {
                 index::what_one_handle_indexed_another_finds,
                 index::much_is_indexed_at_once,
                 history::the_fold_of_events_is_the_row,
+                leases::what_has_waited_longest_is_taken_first_and_once,
+                leases::many_who_claim_at_once_share_the_runs,
+                leases::a_lease_that_ran_out_is_taken_over_once,
+                leases::a_change_under_an_old_lease_is_refused,
+                leases::who_has_the_lock_of_the_host_takes_over_at_once,
+                leases::a_run_that_waits_for_a_person_is_not_taken_until_there_is_an_answer,
+                leases::an_answer_that_comes_while_it_is_given_back_is_not_lost,
+                leases::a_run_is_taken_where_its_files_and_labels_are,
+                leases::a_repository_has_no_more_runs_at_once_than_it_may,
+                leases::renewing_tells_what_is_gone,
+                leases::workers_are_known_until_they_leave,
+                leases::a_run_can_belong_to_whoever_makes_it,
+                leases::a_run_that_is_forgotten_has_no_lease,
                 runs::a_run_that_is_committed_is_read_again,
                 runs::an_older_version_of_a_run_is_a_conflict,
                 runs::a_run_and_its_checkpoint_come_together_or_not_at_all,

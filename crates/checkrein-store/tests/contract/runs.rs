@@ -6,7 +6,7 @@ use checkrein_core::plan::Plan;
 use checkrein_core::policy::{Policy, Scope};
 use checkrein_core::run::{Command, Definition, Run, RunEvent, RunId, RunStatus};
 use checkrein_store::{
-    CheckpointFilter, CommitError, Position, RunCommit, RunFilter, RunKind, RunRow, Store, Version,
+    CheckpointFilter, CommitError, Needs, Position, RunCommit, RunFilter, RunKind, RunRow, Store, Version,
 };
 
 use crate::{Open, creation, pending, time};
@@ -28,7 +28,7 @@ fn definition() -> (Arc<Definition>, Content) {
     (Arc::new(definition), content)
 }
 
-fn commit(run: &Run, expected: u64, events: Vec<RunEvent>, at_ms: i64) -> RunCommit {
+pub fn commit(run: &Run, expected: u64, events: Vec<RunEvent>, at_ms: i64) -> RunCommit {
     let content = definition().1;
     RunCommit {
         expected: Version(expected),
@@ -46,10 +46,17 @@ fn commit(run: &Run, expected: u64, events: Vec<RunEvent>, at_ms: i64) -> RunCom
         at: time(at_ms),
         definition: (expected == 0).then_some(content),
         checkpoint: None,
+        needs: Needs::default(),
+        epoch: None,
+        claim: None,
     }
 }
 
-async fn create(store: &Store, id: &str) -> Run {
+pub async fn create(store: &Store, id: &str) -> Run {
+    create_with(store, id, Needs::default()).await
+}
+
+pub async fn create_with(store: &Store, id: &str, needs: Needs) -> Run {
     let (definition, content) = definition();
     let event = RunEvent::RunCreated {
         workflow: "w".into(),
@@ -60,7 +67,7 @@ async fn create(store: &Store, id: &str) -> Run {
         by: "ann".into(),
     };
     let (run, applied) = Run::create(RunId::new(id), definition, event, time(5));
-    store.commit_run(commit(&run, 0, applied.events, 5)).await.unwrap();
+    store.commit_run(RunCommit { needs, ..commit(&run, 0, applied.events, 5) }).await.unwrap();
     run
 }
 

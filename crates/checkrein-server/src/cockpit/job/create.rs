@@ -62,6 +62,7 @@ fn wanted(visit: &Visit) -> Result<Wanted, Problem> {
     let documents =
         form.files("documents").map(|file| Document::from((file.name.clone(), file.bytes.clone())));
     Ok(Wanted {
+        requires: Vec::new(),
         description: form.get("description").unwrap_or_default().trim().to_owned(),
         expert: text("expert"),
         autonomy: json("autonomy")?.or_else(level),

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use checkrein_core::label::Label;
 use checkrein_core::run::RunId;
 use checkrein_engine::{Act, NewJob, RepositoryWanted};
 use schemars::JsonSchema;
@@ -45,6 +46,9 @@ pub struct Wanted {
     pub sandbox: bool,
     /// The conversation it was prepared in, which goes on in it
     pub chat: Option<String>,
+    /// Labels a worker must have to take it up, beside those of the expert
+    #[serde(default)]
+    pub requires: Vec<Label>,
 }
 
 #[derive(JsonSchema)]
@@ -131,6 +135,7 @@ pub async fn given(call: &Call, wanted: Wanted) -> Result<(RunId, Vec<String>), 
         autonomy: wanted.autonomy.map(written),
         config_override: wanted.config_override.map(|over| Value::Object(over).to_string()),
         sandbox: wanted.sandbox,
+        requires: wanted.requires,
         directory,
         experts: call.app.expert_files(),
         settings_given: false,

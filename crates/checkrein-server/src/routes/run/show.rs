@@ -6,6 +6,7 @@ use crate::call::Call;
 use crate::error::{Kind, Problem};
 use crate::route::Route;
 use crate::wire::run::Run;
+use crate::wire::workforce::Placement;
 
 pub fn route() -> Route {
     Route::get("/v1/runs/{id}", show)
@@ -19,5 +20,7 @@ pub fn route() -> Route {
 
 async fn show(call: Call, _: Nothing) -> Result<Reply<Run>, Problem> {
     let view = call.engine().run(call.by()?, call.path("id")).await?;
-    Ok(super::reply(&call, &view))
+    let found = call.engine().run_where(call.by()?, &view.run.id).await?;
+    let run = Run { placement: Some(Placement::from(&found)), ..Run::of(&view, call.engine().now()) };
+    Ok(Reply::new(run).at(view.run.state.version).about(&view.run.id))
 }

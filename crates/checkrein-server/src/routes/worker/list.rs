@@ -7,18 +7,21 @@ use crate::error::{Kind, Problem};
 use crate::route::Route;
 use crate::wire::page::{Page, PageWanted};
 use crate::wire::worker::Worker;
+use crate::wire::workforce::Workers;
 
 pub fn route() -> Route {
     Route::get("/v1/workers", list)
         .about(
             "listWorkers",
-            "Workers that have an entry in the settings, their policies, and what waits of each",
+            "Workers that have an entry in the settings with their policies, the processes that go on with runs, and how many runs wait for one",
         )
         .to(Act::Read)
         .refuses(&[Kind::Invalid])
 }
 
-async fn list(call: Call, Query(wanted): Query<PageWanted>) -> Result<Reply<Page<Worker>>, Problem> {
-    let workers = call.engine().workers(call.by()?).await?;
-    Ok(Reply::new(Page::cut(workers.iter().map(Worker::from).collect(), &wanted)))
+async fn list(call: Call, Query(wanted): Query<PageWanted>) -> Result<Reply<Workers>, Problem> {
+    let by = call.by()?;
+    let declared = call.engine().workers(by).await?;
+    let declared = Page::cut(declared.iter().map(Worker::from).collect(), &wanted);
+    Ok(Reply::new(Workers::of(declared, &call.engine().workforce(by).await?)))
 }

@@ -4,10 +4,11 @@ use super::{page, person, send};
 use crate::place::Place;
 
 /// Who may look at what; a dash is everybody who is known.
-const PAGES: [(&str, Role); 8] = [
+const PAGES: [(&str, Role); 9] = [
     ("/inbox", Role::Viewer),
     ("/runs", Role::Viewer),
     ("/policy", Role::Viewer),
+    ("/workers", Role::Viewer),
     ("/settings", Role::Viewer),
     ("/jobs/new", Role::Reviewer),
     ("/people", Role::Admin),

@@ -1,0 +1,3 @@
+//! Who goes on with runs, and what waits for them.
+
+pub mod show;
