@@ -185,7 +185,7 @@ fn note(told: &mut Told, deed: Deed, answer: Result<(), CommitError>, fault: Fau
             assert_eq!(told.stopped, None, "{deed:?} was acknowledged after the store had stopped");
             told.done.insert(deed);
         }
-        Err(CommitError::Conflict) => panic!("{deed:?} met a conflict with nobody"),
+        Err(CommitError::Conflict | CommitError::LeaseLost) => panic!("{deed:?} met a conflict with nobody"),
         Err(CommitError::Store(error)) => {
             assert!(disk::fired(), "{deed:?}: {error}");
             clear(&error, fault);
