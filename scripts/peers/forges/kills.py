@@ -162,7 +162,7 @@ def run(binary, forge, every_call):
         missed = [number for number in range(1, len(calls) + 1) for when in ("before", "after") if (number, when) not in killed]
         assert not missed, missed
     print(f"{forge.kind}: killed {len(killed)} times in {len(points)} jobs, "
-          f"{'before and after every' if every_call else 'before or after some'} one of {len(calls)} calls "
+          f"{'before and after every one' if every_call else 'at some'} of {len(calls)} calls "
           f"({time.monotonic() - begun:.0f} s)", flush=True)
 
 
