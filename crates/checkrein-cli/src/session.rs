@@ -177,6 +177,11 @@ impl StorePlace {
         self.places.project()
     }
 
+    /// Whether the command itself says which store is meant.
+    pub fn is_given(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// Whether somebody said which store is meant.
     pub fn is_named(&self) -> bool {
         self.store.is_some() || std::env::var_os(env::STORE).is_some_and(|store| !store.is_empty())

@@ -64,9 +64,9 @@ pub use forge::{ForgeLink, HintError, examine_forge};
 pub use frame::{Client, HookAnswer, SessionWanted, SweptFrames};
 pub use inbox::{AskKind, Asks, Waiting};
 pub use job::{
-    AttemptFiles, BranchFile, BranchFiles, BranchesWanted, EDIT_BYTES_MAX, Edit, Edited, FileEdit, Found,
-    JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial, Reviewed, Round, Settled, Settlement,
-    Side, Thread, Uncommitted, threads, uncommitted_experts,
+    ATTEMPT_PREFIX, AttemptFiles, BranchFile, BranchFiles, BranchesWanted, EDIT_BYTES_MAX, Edit, Edited,
+    FileEdit, Found, JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial, Reviewed, Round, Settled,
+    Settlement, Side, Thread, Uncommitted, threads, uncommitted_experts,
 };
 pub use lease::{ClaimedRun, Hand, RunWhere, Seat, Stuck, TERM as LEASE_TERM, Workforce, host_name};
 pub use named_worker::WorkerView;

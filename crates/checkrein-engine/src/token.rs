@@ -98,7 +98,10 @@ impl Engine {
     /// Refuses whoever was known by a token that is no longer good: what goes on for long asks again.
     pub async fn still_authentic(&self, by: &Principal) -> Result<(), EngineError> {
         match &by.token {
-            Some(id) => self.good(self.store.token_named(id).await?).map(|_| ()),
+            Some(id) => match self.still_attempted(id).await {
+                Some(known) => known,
+                None => self.good(self.store.token_named(id).await?).map(|_| ()),
+            },
             None => Ok(()),
         }
     }

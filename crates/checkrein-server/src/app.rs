@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use checkrein_core::principal::Principal;
-use checkrein_engine::{Engine, EngineError};
+use checkrein_engine::{AttemptFiles, Engine, EngineError};
 use checkrein_store::SessionRow;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -189,14 +189,24 @@ impl App {
 
     /// Who a secret belongs to. Whoever guesses is slowed down.
     pub async fn authenticate(&self, secret: &str, peer: Option<IpAddr>) -> Result<Principal, Problem> {
-        match self.engine().authenticate(secret).await {
-            Err(error @ EngineError::BadToken(_)) => {
-                let who = peer.map_or_else(String::new, |peer| peer.to_string());
-                self.0.failures.take(&who, Instant::now())?;
-                Err(error.into())
-            }
-            known => Ok(known?),
+        self.known(self.engine().authenticate(secret).await, peer)
+    }
+
+    /// The attempt a secret is for. Whoever guesses is slowed down as well.
+    pub async fn authenticate_attempt(
+        &self,
+        secret: &str,
+        peer: Option<IpAddr>,
+    ) -> Result<(Principal, AttemptFiles), Problem> {
+        self.known(self.engine().attempt_of_token(secret).await, peer)
+    }
+
+    fn known<T>(&self, known: Result<T, EngineError>, peer: Option<IpAddr>) -> Result<T, Problem> {
+        if let Err(EngineError::BadToken(_)) = known {
+            let who = peer.map_or_else(String::new, |peer| peer.to_string());
+            self.0.failures.take(&who, Instant::now())?;
         }
+        Ok(known?)
     }
 
     /// Whose session a secret belongs to. A browser that comes back after its session is over guesses

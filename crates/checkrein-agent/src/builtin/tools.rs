@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use checkrein_core::config::agent::{BuiltinSpec, CommandLimits};
+use checkrein_core::config::env;
 use serde_json::{Value, json};
 
 use super::files::Files;
@@ -38,7 +39,7 @@ impl Toolbox {
             .flat_map(|model| model.variables())
             .map(str::to_owned)
             .collect();
-        hidden.extend(["CHECKREIN_TOKEN", "CHECKREIN_ATTEMPT_TOKEN"].map(str::to_owned));
+        hidden.extend([env::TOKEN, env::ATTEMPT_TOKEN].map(str::to_owned));
         let mut offers = offers();
         if !task.datasources.is_empty() {
             offers.extend(sql::offers(&task.datasources));

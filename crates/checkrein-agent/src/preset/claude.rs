@@ -5,7 +5,8 @@ use checkrein_core::config::agent::Permissions;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::{Invocation, Prompt, Reader, number, path, program, raw, stdio_server, text, words};
+use super::stream::{Events, Heard, called};
+use super::{Invocation, Prompt, number, path, program, raw, stdio_server, text, words};
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -73,32 +74,22 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     }
 }
 
-pub struct Stream {
-    agent: String,
+#[derive(Default)]
+pub struct Messages {
     /// Tokens of each message of the model; the same one is told several times.
     tokens: IndexMap<String, u64>,
-    trouble: Option<String>,
 }
 
-impl Stream {
-    pub fn new(agent: &str) -> Stream {
-        Stream { agent: agent.to_owned(), tokens: IndexMap::new(), trouble: None }
-    }
-}
-
-impl Reader for Stream {
-    fn read(&mut self, line: &str) -> Vec<Did> {
-        let Ok(event) = serde_json::from_str::<Value>(line) else { return raw(line) };
+impl Events for Messages {
+    fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did> {
         let message = event.get("message").unwrap_or(&Value::Null);
         let parts = || message.get("content").and_then(Value::as_array).into_iter().flatten();
-        match text(&event, "type") {
-            "system" if text(&event, "subtype") == "init" => vec![Did::Began {
-                agent: self.agent.clone(),
-                model: Some(text(&event, "model").to_owned()).filter(|model| !model.is_empty()),
-                session: Some(text(&event, "session_id").to_owned()).filter(|id| !id.is_empty()),
-            }],
+        match text(event, "type") {
+            "system" if text(event, "subtype") == "init" => {
+                vec![heard.began(text(event, "model"), text(event, "session_id"))]
+            }
             // Its model refused, and it tries again by itself, for minutes.
-            "system" if text(&event, "subtype") == "api_retry" => {
+            "system" if text(event, "subtype") == "api_retry" => {
                 let status =
                     event.get("error_status").map(|status| format!(" ({status})")).unwrap_or_default();
                 let wait = event.get("retry_delay_ms").and_then(Value::as_f64).unwrap_or(0.0);
@@ -108,7 +99,7 @@ impl Reader for Stream {
                     reason = "a time that is waited"
                 )]
                 let wait_ms = wait.max(0.0) as u64;
-                vec![Did::Waited { why: format!("{}{status}", text(&event, "error")), wait_ms }]
+                vec![Did::Waited { why: format!("{}{status}", text(event, "error")), wait_ms }]
             }
             "assistant" => {
                 let mut did: Vec<Did> = parts().filter_map(said).collect();
@@ -121,10 +112,10 @@ impl Reader for Stream {
             "user" => parts().filter_map(answered).collect(),
             "result" => {
                 let failed = event.get("is_error").and_then(Value::as_bool).unwrap_or(false)
-                    || text(&event, "subtype").starts_with("error");
+                    || text(event, "subtype").starts_with("error");
                 if failed {
-                    let said = [text(&event, "result"), text(&event, "subtype")];
-                    self.trouble = said.into_iter().find(|said| !said.is_empty()).map(str::to_owned);
+                    let said = [text(event, "result"), text(event, "subtype")];
+                    heard.trouble = said.into_iter().find(|said| !said.is_empty()).map(str::to_owned);
                 }
                 let cost = event.get("total_cost_usd").and_then(Value::as_f64);
                 let total = event.get("usage").map_or(0, tokens).max(self.tokens.values().sum());
@@ -134,10 +125,6 @@ impl Reader for Stream {
             "system" | "rate_limit_event" => Vec::new(),
             _ => raw(line),
         }
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.trouble.clone()
     }
 }
 
@@ -152,16 +139,7 @@ fn said(part: &Value) -> Option<Did> {
     match text(part, "type") {
         "text" => Some(Did::Said { text: text(part, "text").to_owned() }),
         "thinking" => Some(Did::Thought { text: text(part, "thinking").to_owned() }),
-        "tool_use" => {
-            let input = part.get("input").cloned().unwrap_or_default();
-            let command = (text(part, "name") == "Bash").then(|| text(&input, "command").to_owned());
-            Some(Did::Called {
-                id: text(part, "id").to_owned(),
-                tool: text(part, "name").to_owned(),
-                input,
-                command,
-            })
-        }
+        "tool_use" => Some(called(text(part, "id"), text(part, "name"), part.get("input"), "Bash")),
         _ => None,
     }
 }

@@ -4,7 +4,8 @@ use checkrein_core::activity::Did;
 use checkrein_core::config::agent::Permissions;
 use serde_json::{Value, json};
 
-use super::{Invocation, Prompt, Reader, attempt_object, number, path, program, raw, text, words};
+use super::stream::{Events, Heard};
+use super::{Invocation, Prompt, attempt_object, number, path, program, raw, text, words};
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -71,51 +72,29 @@ fn toml(value: &Value) -> String {
     }
 }
 
-pub struct Stream {
-    agent: String,
-    trouble: Option<String>,
-}
+pub struct Items;
 
-impl Stream {
-    pub fn new(agent: &str) -> Stream {
-        Stream { agent: agent.to_owned(), trouble: None }
-    }
-}
-
-impl Reader for Stream {
-    fn read(&mut self, line: &str) -> Vec<Did> {
-        let Ok(event) = serde_json::from_str::<Value>(line) else { return raw(line) };
+impl Events for Items {
+    fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did> {
         let item = event.get("item").unwrap_or(&Value::Null);
-        match text(&event, "type") {
-            "thread.started" => vec![Did::Began {
-                agent: self.agent.clone(),
-                model: None,
-                session: Some(text(&event, "thread_id").to_owned()),
-            }],
+        match text(event, "type") {
+            "thread.started" => vec![heard.began("", text(event, "thread_id"))],
             "turn.started" | "item.updated" => Vec::new(),
             "item.started" => begun(item).into_iter().collect(),
             "item.completed" => ended(item, line),
             "turn.completed" => {
-                self.trouble = None;
+                heard.trouble = None;
                 let usage = event.get("usage").unwrap_or(&Value::Null);
                 let tokens = number(usage, "input_tokens").saturating_add(number(usage, "output_tokens"));
                 vec![Did::Used { tokens, cost: None }]
             }
             "turn.failed" => {
                 let error = event.get("error").unwrap_or(&Value::Null);
-                self.trouble = Some(text(error, "message").to_owned());
-                vec![Did::Raw { text: format!("turn failed: {}", text(error, "message")) }]
+                vec![heard.went_wrong("turn failed", text(error, "message"))]
             }
-            "error" => {
-                self.trouble = Some(text(&event, "message").to_owned());
-                vec![Did::Raw { text: format!("error: {}", text(&event, "message")) }]
-            }
+            "error" => vec![heard.went_wrong("error", text(event, "message"))],
             _ => raw(line),
         }
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.trouble.clone()
     }
 }
 

@@ -4,7 +4,8 @@ use checkrein_core::activity::Did;
 use checkrein_core::config::agent::Permissions;
 use serde_json::{Value, json};
 
-use super::{Invocation, Prompt, Reader, number, path, program, raw, stdio_server, text, words};
+use super::stream::{Events, Heard, called};
+use super::{Invocation, Prompt, number, path, program, raw, stdio_server, text, words};
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -64,77 +65,58 @@ fn security() -> Value {
     }
 }
 
-pub struct Stream {
-    agent: String,
+#[derive(Default)]
+pub struct Pieces {
     /// Words come in pieces.
     saying: String,
-    trouble: Option<String>,
 }
 
-impl Stream {
-    pub fn new(agent: &str) -> Stream {
-        Stream { agent: agent.to_owned(), saying: String::new(), trouble: None }
-    }
-
+impl Pieces {
     fn said(&mut self) -> Option<Did> {
         let text = std::mem::take(&mut self.saying);
         (!text.trim().is_empty()).then_some(Did::Said { text })
     }
 }
 
-impl Reader for Stream {
-    fn read(&mut self, line: &str) -> Vec<Did> {
-        let Ok(event) = serde_json::from_str::<Value>(line) else { return raw(line) };
-        if text(&event, "type") == "message" && text(&event, "role") == "assistant" {
-            self.saying.push_str(text(&event, "content"));
+impl Events for Pieces {
+    fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did> {
+        if text(event, "type") == "message" && text(event, "role") == "assistant" {
+            self.saying.push_str(text(event, "content"));
             return Vec::new();
         }
         let mut did: Vec<Did> = self.said().into_iter().collect();
-        match text(&event, "type") {
-            "init" => did.push(Did::Began {
-                agent: self.agent.clone(),
-                model: Some(text(&event, "model").to_owned()).filter(|model| !model.is_empty()),
-                session: Some(text(&event, "session_id").to_owned()).filter(|id| !id.is_empty()),
-            }),
+        match text(event, "type") {
+            "init" => did.push(heard.began(text(event, "model"), text(event, "session_id"))),
             // What it was told.
             "message" => {}
             "tool_use" => {
-                let input = event.get("parameters").cloned().unwrap_or_default();
-                let tool = text(&event, "tool_name").to_owned();
-                let command = (tool == "run_shell_command").then(|| text(&input, "command").to_owned());
-                did.push(Did::Called { id: text(&event, "tool_id").to_owned(), tool, input, command });
+                let (id, tool) = (text(event, "tool_id"), text(event, "tool_name"));
+                did.push(called(id, tool, event.get("parameters"), "run_shell_command"));
             }
             "tool_result" => {
                 let output = words(event.get("output").unwrap_or(&Value::Null));
                 let error =
                     event.get("error").map(|error| text(error, "message").to_owned()).unwrap_or_default();
-                let failed = text(&event, "status") == "error"
+                let failed = text(event, "status") == "error"
                     || output.lines().any(|line| line.starts_with("Exit Code: ") && line != "Exit Code: 0");
                 did.push(Did::Answered {
-                    id: text(&event, "tool_id").to_owned(),
+                    id: text(event, "tool_id").to_owned(),
                     text: [output, error].concat(),
                     failed,
                 });
             }
-            "error" => {
-                self.trouble = Some(text(&event, "message").to_owned());
-                did.push(Did::Raw { text: format!("error: {}", text(&event, "message")) });
-            }
+            "error" => did.push(heard.went_wrong("error", text(event, "message"))),
             "result" => {
                 let stats = event.get("stats").unwrap_or(&Value::Null);
                 let counted = number(stats, "total_tokens");
                 did.push(Did::Used { tokens: counted, cost: None });
-                if text(&event, "status") == "error" {
+                if text(event, "status") == "error" {
                     let error = event.get("error").unwrap_or(&Value::Null);
-                    self.trouble = Some(text(error, "message").to_owned());
+                    heard.trouble = Some(text(error, "message").to_owned());
                 }
             }
             _ => did.extend(raw(line)),
         }
         did
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.trouble.clone()
     }
 }

@@ -9,6 +9,7 @@ mod doctor;
 mod gemini;
 mod opencode;
 mod run;
+mod stream;
 mod trouble;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use checkrein_core::config::agent::{AgentKind, AgentOutput, AgentSpec};
 use serde_json::{Value, json};
 
 use crate::task::AgentTask;
+use stream::Stream;
 
 pub use doctor::{Found, Health, doctor};
 pub(crate) use run::run;
@@ -73,10 +75,10 @@ pub(crate) fn reader(spec: &AgentSpec) -> Box<dyn Reader> {
         AgentKind::Command { output, .. } => *output,
     };
     match output {
-        AgentOutput::Claude => Box::new(claude::Stream::new(&spec.name)),
-        AgentOutput::Codex => Box::new(codex::Stream::new(&spec.name)),
-        AgentOutput::Opencode => Box::new(opencode::Stream::new(&spec.name)),
-        AgentOutput::Gemini => Box::new(gemini::Stream::new(&spec.name)),
+        AgentOutput::Claude => Box::new(Stream::new(&spec.name, claude::Messages::default())),
+        AgentOutput::Codex => Box::new(Stream::new(&spec.name, codex::Items)),
+        AgentOutput::Opencode => Box::new(Stream::new(&spec.name, opencode::Parts::default())),
+        AgentOutput::Gemini => Box::new(Stream::new(&spec.name, gemini::Pieces::default())),
         AgentOutput::Text => Box::new(command::Text::new(&spec.name)),
     }
 }
@@ -132,14 +134,13 @@ pub(crate) fn program(spec: &AgentSpec, name: &str) -> String {
 }
 
 /// `checkrein mcp` finds its attempt by these.
-const ATTEMPT: [&str; 8] = [
+const ATTEMPT: [&str; 7] = [
     "CHECKREIN_JOB_ID",
     "CHECKREIN_RUN_ID",
     "CHECKREIN_BRIEF_JSON",
     "CHECKREIN_RESULT",
     "CHECKREIN_RESPONSE",
     "CHECKREIN_ATTEMPT",
-    "CHECKREIN_ATTEMPT_TOKEN",
     "PATH",
 ];
 

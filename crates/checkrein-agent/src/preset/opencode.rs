@@ -4,7 +4,8 @@ use checkrein_core::activity::Did;
 use checkrein_core::config::agent::Permissions;
 use serde_json::{Value, json};
 
-use super::{Invocation, Prompt, Reader, attempt_object, number, path, program, raw, text};
+use super::stream::{Events, Heard, called};
+use super::{Invocation, Prompt, attempt_object, number, path, program, raw, text};
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -81,33 +82,23 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     }
 }
 
-pub struct Stream {
-    agent: String,
-    session: Option<String>,
+#[derive(Default)]
+pub struct Parts {
+    has_begun: bool,
     tokens: u64,
     cost: f64,
-    trouble: Option<String>,
 }
 
-impl Stream {
-    pub fn new(agent: &str) -> Stream {
-        Stream { agent: agent.to_owned(), session: None, tokens: 0, cost: 0.0, trouble: None }
-    }
-
-    /// Its session is said with every line; it begins with the first.
-    fn began(&mut self, event: &Value) -> Option<Did> {
-        let session = Some(text(event, "sessionID")).filter(|id| !id.is_empty() && self.session.is_none())?;
-        self.session = Some(session.to_owned());
-        Some(Did::Began { agent: self.agent.clone(), model: None, session: self.session.clone() })
-    }
-}
-
-impl Reader for Stream {
-    fn read(&mut self, line: &str) -> Vec<Did> {
-        let Ok(event) = serde_json::from_str::<Value>(line) else { return raw(line) };
-        let mut did: Vec<Did> = self.began(&event).into_iter().collect();
+impl Events for Parts {
+    fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did> {
+        let mut did = Vec::new();
+        // Its session is said with every line; it begins with the first.
+        let session = text(event, "sessionID");
+        if !session.is_empty() && !std::mem::replace(&mut self.has_begun, true) {
+            did.push(heard.began("", session));
+        }
         let part = event.get("part").unwrap_or(&Value::Null);
-        match text(&event, "type") {
+        match text(event, "type") {
             "step_start" => {}
             "text" => did.push(Did::Said { text: text(part, "text").to_owned() }),
             "reasoning" => did.push(Did::Thought { text: text(part, "text").to_owned() }),
@@ -126,18 +117,13 @@ impl Reader for Stream {
                 let error = event.get("error").unwrap_or(&Value::Null);
                 let data = error.get("data").unwrap_or(&Value::Null);
                 let said = [text(data, "message"), text(error, "message"), text(error, "name")];
-                let said = said.into_iter().find(|said| !said.is_empty()).unwrap_or("an error").to_owned();
+                let said = said.into_iter().find(|said| !said.is_empty()).unwrap_or("an error");
                 let status = data.get("statusCode").map(|status| format!(" ({status})")).unwrap_or_default();
-                did.push(Did::Raw { text: format!("error: {said}{status}") });
-                self.trouble = Some(format!("{said}{status}"));
+                did.push(heard.went_wrong("error", &format!("{said}{status}")));
             }
             _ => did.extend(raw(line)),
         }
         did
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.trouble.clone()
     }
 }
 
@@ -145,13 +131,8 @@ impl Reader for Stream {
 fn tool(part: &Value) -> [Did; 2] {
     let id = text(part, "callID").to_owned();
     let state = part.get("state").unwrap_or(&Value::Null);
-    let input = state.get("input").cloned().unwrap_or_default();
-    let command = (text(part, "tool") == "bash").then(|| text(&input, "command").to_owned());
     let exit = state.get("metadata").and_then(|metadata| metadata.get("exit")).and_then(Value::as_i64);
     let failed = text(state, "status") == "error" || exit.is_some_and(|code| code != 0);
     let answer = [text(state, "output"), text(state, "error")].concat();
-    [
-        Did::Called { id: id.clone(), tool: text(part, "tool").to_owned(), input, command },
-        Did::Answered { id, text: answer, failed },
-    ]
+    [called(&id, text(part, "tool"), state.get("input"), "bash"), Did::Answered { id, text: answer, failed }]
 }

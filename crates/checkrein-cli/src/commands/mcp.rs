@@ -25,8 +25,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         )
         .hint(format!("have the client hand on {wanted}; in a step, {}", env::RESPONSE)));
     }
-    // An attempt of a job has all it needs in its files; the directory it runs in is no place for a store.
-    let needs_store = !matches!(attempt, Some(OwnAttempt::Phase(_))) || args.store.is_named();
+    // An attempt has all it needs in its files, and nothing else is its business.
+    let needs_store = attempt.is_none() || args.store.is_given();
     let (engine, by) = if needs_store {
         let session = args.store.open()?;
         let by = session.agent()?;

@@ -60,3 +60,24 @@ fn what_a_paused_attempt_used_is_counted() {
     // Nothing is lost.
     assert_eq!(place.git(&id, &["show", "phase-2-tactical:a.txt"]), "a\n");
 }
+
+/// Reached while the model thinks; without the budget it would think for a minute and pass.
+#[test]
+fn cost_and_time_are_budgets_too() {
+    for budget in [json!({"cost": 0.004}), json!({"time": "1s"})] {
+        let place = Place::with(json!({"answers": [{"says": "# Phase 1 (strategic) of job", "turns": [
+            {"calls": [{"run": "echo a > a.txt"}], "usage": {"input": 5000, "output": 0}},
+            {"calls": [{"tool": "job_complete", "input": {"summary": "all done"}}], "delay_ms": 60_000},
+            {"text": "the end"}]}]}));
+        let level = json!({"level": "full", "budget": budget}).to_string();
+        let job = place.job(&level, &[], 3);
+        assert_eq!(job["status"], "pending_review", "{budget}: {job}");
+        let reason = job["hold"]["reason"].as_str().unwrap();
+        let kind = budget.as_object().unwrap().keys().next().unwrap();
+        assert!(reason.starts_with("Budget reached") && reason.contains(kind.as_str()), "{reason}");
+        let spent = &job["job"]["spent"];
+        if *kind == "cost" {
+            assert_eq!(spent["cost"], 0.005, "{spent}");
+        }
+    }
+}

@@ -79,27 +79,6 @@ fn everything_asked_of_the_model_is_kept_without_secrets() {
 }
 
 #[test]
-fn a_datasource_is_asked_and_never_changed() {
-    let place = Place::with(job_with(json!([
-        {"calls": [{"tool": "sql_schema", "input": {"datasource": "orders"}},
-                   {"tool": "sql_query", "input": {"datasource": "orders", "query": "SELECT what FROM orders"}},
-                   {"tool": "sql_query", "input": {"datasource": "orders", "query": "DELETE FROM orders"}}]},
-        {"text": "asked"},
-    ])));
-    let file = place.path().join("orders.db");
-    let database = rusqlite::Connection::open(&file).unwrap();
-    database.execute_batch("CREATE TABLE orders (what TEXT); INSERT INTO orders VALUES ('tea')").unwrap();
-    let address = format!("orders=sqlite:{}", file.display());
-    let job = place.job("full", &["--datasource", &address], 0);
-    let log = place.expect(&["log", job["run_id"].as_str().unwrap()], 0);
-    for words in ["CREATE TABLE orders", "{\"what\":\"tea\"}", "✗ `DELETE` is refused"] {
-        assert!(log.contains(words), "{words}: {log}");
-    }
-    let left: i64 = database.query_row("SELECT count(*) FROM orders", [], |row| row.get(0)).unwrap();
-    assert_eq!(left, 1);
-}
-
-#[test]
 fn a_step_of_a_workflow_is_done_by_it_too() {
     let place = Place::with(json!({"answers": [{"says": "Write the notes", "turns": [
         {"calls": [{"tool": "write_file", "input": {"path": "notes.md", "content": "notes\n"}}]},
@@ -133,4 +112,21 @@ fn what_it_reports_and_what_failed_is_judged() {
     let report = place.expect(&["report", job["run_id"].as_str().unwrap()], 0);
     assert!(report.contains("A command failed: test -f missing"), "{report}");
     assert!(!report.contains("exit 3"), "{report}");
+}
+
+#[test]
+fn each_kind_of_phase_has_its_own_model() {
+    let place = Place::with(job_with(json!([{"calls": [{"run": "echo a > a.txt"}]}, {"text": "done"}])));
+    let named = |name: &str| json!({"api": "openai", "model": name, "url": place.model.openai_url()});
+    let models = json!({"large": named("thinks"), "small": named("works")});
+    let agent = json!({"models": {"strategic": "large", "tactical": "small"}});
+    place.settings_with(Api::Openai, agent, json!({}), json!({"models": models}));
+    place.job("full", &[], 0);
+    let asked = place.model.asked();
+    assert!(!asked.is_empty());
+    for one in asked {
+        let text = one.body.to_string();
+        let expected = if text.contains("# Phase 2 (tactical)") { "works" } else { "thinks" };
+        assert_eq!(one.body["model"], expected, "{text}");
+    }
 }

@@ -1,3 +1,6 @@
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use serde_json::json;
 
 use crate::place::{Place, job_with};
@@ -40,4 +43,33 @@ fn a_message_reaches_an_agent_that_works() {
             .into_iter()
             .any(|body| body.contains("# Phase 3 (strategic)") && body.contains("sign it with love"))
     );
+}
+
+#[test]
+fn the_log_is_followed_as_it_is_written() {
+    let place = Place::with(job_with(json!([
+        {"calls": [{"run": "echo a > a.txt"}], "usage": {"input": 5000, "output": 100}},
+        {"calls": [{"run": "while ! test -f ../../../go; do sleep 0.1; done"}]},
+        {"text": "the gate is open"},
+    ])));
+    let mut child = place.start(&["job", "Do it", "--agent", "builtin", "--autonomy", "full"]);
+    let id =
+        place.until("the job", || place.json(&["runs"])["items"][0]["run_id"].as_str().map(str::to_owned));
+    let mut following = place.command(&["log", &id, "-f"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(following.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut seen = Vec::new();
+    // The gate is shut until what was done before it is on the screen.
+    while !seen.iter().any(|line: &String| line.contains("test -f ../../../go")) {
+        seen.push(lines.next().unwrap_or_else(|| panic!("it ended: {seen:?}")));
+    }
+    let before = seen.join("\n");
+    assert!(before.contains("echo a > a.txt") && !before.contains("the gate is open"), "{before}");
+    assert!(before.contains("tokens, $0.0"), "what it used so far: {before}");
+    place.write("store/go", "");
+    seen.extend(lines);
+    let whole = seen.join("\n");
+    assert!(whole.contains("the gate is open") && whole.contains("the end"), "{whole}");
+    assert!(following.wait().unwrap().success(), "it ends with the job");
+    assert!(child.wait().unwrap().success());
+    assert_eq!(whole.matches("the gate is open").count(), 1, "nothing is told twice: {whole}");
 }

@@ -64,7 +64,12 @@ impl Place {
         std::fs::write(self.path().join(name), text).unwrap();
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn read(&self, name: &str) -> String {
+        let path = self.path().join(name);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_checkrein"));
         command.args(args).current_dir(self.path()).env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.path());
@@ -91,11 +96,14 @@ impl Place {
         out
     }
 
-    /// By somebody who may.
     pub fn approve(&self, checkpoint: &str) {
+        self.judge(&["approve", checkpoint]);
+    }
+
+    /// A verdict, by somebody who may give one.
+    pub fn judge(&self, args: &[&str]) {
         let token = self.expect(&["token", "create", "--role", "reviewer", "--name", "ann"], 0);
-        let output =
-            self.command(&["approve", checkpoint]).env("CHECKREIN_TOKEN", token.trim()).output().unwrap();
+        let output = self.command(args).env("CHECKREIN_TOKEN", token.trim()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
@@ -114,7 +122,11 @@ impl Place {
 
     /// Gives the built-in agent a job at a level.
     pub fn job(&self, level: &str, more: &[&str], code: i32) -> Value {
-        let args = ["job", "Do it", "--agent", "builtin", "--autonomy", level];
+        self.job_of("builtin", level, more, code)
+    }
+
+    pub fn job_of(&self, agent: &str, level: &str, more: &[&str], code: i32) -> Value {
+        let args = ["job", "Do it", "--agent", agent, "--autonomy", level];
         self.expect(&args.iter().chain(more).copied().collect::<Vec<_>>(), code);
         self.shown()
     }

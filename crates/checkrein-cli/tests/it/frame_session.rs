@@ -5,6 +5,8 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::place::{BINARY, Place};
+use crate::run::data;
+use crate::serve::Served;
 
 fn frame(place: &Place, arguments: &[&str]) -> Value {
     let mut all = vec!["frame"];
@@ -31,44 +33,70 @@ fn claude(name: &str, fields: Value) -> Value {
 
 #[test]
 fn every_command_in_one_walk() {
-    let place = Place::new();
+    every_command(&Place::new());
+}
+
+/// The same on a server: whoever asks sees no store.
+#[test]
+fn every_command_on_a_server() {
+    let there = Place::new();
+    let token = there.token("agent", "framer");
+    let served = Served::start(&there, &["--no-worker"]);
+    let url = format!("http://{}", served.address());
+    let here = Place::new().env("CHECKREIN_SERVER", &url).env("CHECKREIN_TOKEN", &token);
+    every_command(&here);
+    assert!(!data(&here, "store.db").exists());
+    // Which session is meant is said in the same ways.
+    for name in ["one", "two"] {
+        frame(&here, &["push", name, "--session", name]);
+    }
+    let ran = here.run_env(&[("CHECKREIN_SESSION", "one")], &["frame", "tree"]);
+    assert_eq!(ran.stdout, "● f1 one ◀\n");
+    assert_eq!(here.run(&["frame", "tree"]).stdout, "● f1 two ◀\n");
+    // Somebody else's agent finds none of them.
+    let other = there.token("agent", "other");
+    assert_eq!(here.run_as(&other, &["frame", "tree", "--session", "one"]).code, 6);
+    assert_eq!(here.run_as(&other, &["frame", "sessions"]).stdout, "There are no sessions.\n");
+}
+
+fn every_command(place: &Place) {
     assert_eq!(place.run(&["frame", "tree"]).stdout, "There are no frames yet.\n");
     assert_eq!(place.run(&["frame", "pop"]).code, 6);
-    frame(&place, &["push", "Build"]);
-    frame(&place, &["plan", "Later"]);
-    frame(&place, &["plan-children", "One", "Two"]);
-    frame(&place, &["edit", "f2", "Much later"]);
-    frame(&place, &["activate", "f3"]);
-    frame(&place, &["add-artifact", "one.rs"]);
-    frame(&place, &["add-decision", "in Rust"]);
-    frame(&place, &["summarize", "half done"]);
-    frame(&place, &["pop", "--status", "blocked"]);
-    frame(&place, &["resume"]);
-    frame(&place, &["pop", "-m", "one is done"]);
-    frame(&place, &["invalidate", "f4", "-m", "not needed"]);
+    frame(place, &["push", "Build"]);
+    frame(place, &["plan", "Later"]);
+    frame(place, &["plan-children", "One", "Two"]);
+    frame(place, &["edit", "f2", "Much later"]);
+    frame(place, &["activate", "f3"]);
+    frame(place, &["add-artifact", "one.rs"]);
+    frame(place, &["add-decision", "in Rust"]);
+    frame(place, &["summarize", "half done"]);
+    frame(place, &["pop", "--status", "blocked"]);
+    frame(place, &["resume"]);
+    frame(place, &["pop", "-m", "one is done"]);
+    frame(place, &["invalidate", "f4", "-m", "not needed"]);
     let tree = place.run(&["frame", "tree"]).stdout;
     assert_eq!(tree, "● f1 Build ◀\n├─ ○ f2 Much later\n├─ ✓ f3 One\n└─ – f4 Two\n");
-    assert_eq!(frame(&place, &["undo"])["undone"], "invalidation of f4");
-    assert_eq!(frame(&place, &["details", "f3"])["frame"]["artifacts"], json!(["one.rs"]));
-    assert!(frame(&place, &["context"])["context"].as_str().unwrap().contains("one is done"));
+    assert_eq!(frame(place, &["undo"])["undone"], "invalidation of f4");
+    assert_eq!(frame(place, &["details", "f3"])["frame"]["artifacts"], json!(["one.rs"]));
+    assert!(frame(place, &["context"])["context"].as_str().unwrap().contains("one is done"));
     assert!(place.run(&["frame", "status"]).stdout.contains("- **Current frame:** f1 \"Build\""));
     assert!(place.run(&["frame", "log", "f3"]).stdout.contains("summary: half done"));
-    frame(&place, &["config", "--push-threshold", "20", "--level", "suggest"]);
+    frame(place, &["config", "--push-threshold", "20", "--level", "suggest"]);
     let asked = place
         .run_with(&["frame", "should-push", "--json"], r#"{"potentialGoal": "Fix it", "errorCount": 4}"#)
         .json();
     assert_eq!((&asked["should"], &asked["threshold"]), (&json!(true), &json!(20)));
-    let id = frame(&place, &["suggestions"])["suggestions"][0]["id"].as_str().unwrap().to_owned();
-    frame(&place, &["feedback", &id, "useful"]);
-    frame(&place, &["ignore", &id]);
-    let stats = frame(&place, &["stats"])["stats"].clone();
+    let id = frame(place, &["suggestions"])["suggestions"][0]["id"].as_str().unwrap().to_owned();
+    frame(place, &["feedback", &id, "useful"]);
+    frame(place, &["ignore", &id]);
+    let stats = frame(place, &["stats"])["stats"].clone();
     assert_eq!((&stats["total"], &stats["ignored"], &stats["useful"]), (&json!(1), &json!(1), &json!(1)));
-    assert_eq!(frame(&place, &["suggestions", "--history"])["suggestions"][0]["status"], "ignored");
-    assert_eq!(frame(&place, &["tune"])["tuning"]["settled"], 1);
-    assert_eq!(frame(&place, &["config", "--reset"])["config"]["pushThreshold"], 70);
+    assert_eq!(frame(place, &["suggestions", "--history"])["suggestions"][0]["status"], "ignored");
+    assert_eq!(frame(place, &["tune"])["tuning"]["settled"], 1);
+    assert_eq!(frame(place, &["config", "--reset"])["config"]["pushThreshold"], 70);
     let svg = place.run(&["frame", "flame", "--width", "time"]).stdout;
     assert!(svg.starts_with("<svg") && svg.contains("data-status=\"completed\""), "{svg}");
-    assert_eq!(frame(&place, &["sessions"])["items"][0]["frames"], 4);
+    assert_eq!(frame(place, &["sessions"])["items"][0]["frames"], 4);
 }
 
 #[test]

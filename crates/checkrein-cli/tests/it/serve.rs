@@ -54,7 +54,7 @@ impl Served {
         (self.child.wait().unwrap().code(), self.said.clone())
     }
 
-    fn ask(&self, token: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    pub fn ask(&self, token: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
         ask(&self.address, token, method, path, body).unwrap()
     }
 

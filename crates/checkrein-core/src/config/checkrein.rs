@@ -157,8 +157,17 @@ impl CheckreinFile {
         judge(&["pushThreshold"], FrameConfigPatch { push_threshold: patch.push_threshold, ..none() });
         judge(&["popThreshold"], FrameConfigPatch { pop_threshold: patch.pop_threshold, ..none() });
         judge(&["aggregation"], FrameConfigPatch { aggregation: patch.aggregation.clone(), ..none() });
+        for (name, custom) in patch.heuristics.iter().flatten() {
+            let heuristics = Some(BTreeMap::from([(name.clone(), custom.clone())]));
+            judge(&["heuristics", name], FrameConfigPatch { heuristics, ..none() });
+        }
         for (index, name) in patch.enabled_heuristics.iter().flatten().enumerate() {
-            let one = FrameConfigPatch { enabled_heuristics: Some(vec![name.clone()]), ..none() };
+            // One of your own may be named like any other.
+            let heuristics = patch.heuristics.clone().map(|mut known| {
+                known.retain(|known, custom| known == name.trim() && custom.fault().is_none());
+                known
+            });
+            let one = FrameConfigPatch { enabled_heuristics: Some(vec![name.clone()]), heuristics, ..none() };
             judge(&["enabledHeuristics", &index.to_string()], one);
         }
         for (name, weight) in patch.weights.iter().flatten() {

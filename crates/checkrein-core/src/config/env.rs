@@ -74,6 +74,11 @@ pub const RESULT: &str = "CHECKREIN_RESULT";
 /// Where the response of a step goes.
 pub const RESPONSE: &str = "CHECKREIN_RESPONSE";
 
+/// The token of a job's attempt, for an agent that hands in over HTTP.
+pub const ATTEMPT_TOKEN: &str = "CHECKREIN_ATTEMPT_TOKEN";
+/// Where it hands in, if the server's address is known.
+pub const MCP_URL: &str = "CHECKREIN_MCP_URL";
+
 /// Whether a variable lets whoever has it write to the store of a server. No attempt gets it: with it, an
 /// agent could give itself a verdict.
 pub fn opens_store(name: &str, value: &str) -> bool {
@@ -89,12 +94,14 @@ pub fn opens_store(name: &str, value: &str) -> bool {
 pub const FOR_AGENTS: &[&str] = &[
     "CHECKREIN_ATTEMPT",
     "CHECKREIN_ATTEMPT_NUMBER",
+    ATTEMPT_TOKEN,
     "CHECKREIN_AUTONOMY",
     "CHECKREIN_BRIEF",
     BRIEF_JSON,
     "CHECKREIN_FAILURE",
     "CHECKREIN_JOB_ID",
     "CHECKREIN_JOB_FILES",
+    MCP_URL,
     "CHECKREIN_PHASE",
     "CHECKREIN_PHASE_KIND",
     "CHECKREIN_PHASE_NUMBER",

@@ -198,6 +198,10 @@ fn frames_and_words_in_checkrein_yaml() {
                 "frames:\n  enabledHeuristics:\n    - duration\n    - duratoin\n  weights: {complexity: -1, compelxity: 1}\n",
                 "warning checkrein.yaml:4:7: frames.enabledHeuristics[1]: unknown heuristic `duratoin`, ignored; did you mean `duration`?\nwarning checkrein.yaml:5:29: frames.weights.compelxity: unknown heuristic `compelxity`, ignored; did you mean `complexity`?\nwarning checkrein.yaml:5:13: frames.weights.complexity: `-1` is not a number of 0 or more, ignored",
             ),
+            (
+                "frames:\n  heuristics:\n    mine: {family: push, score: errors > 3}\n    broken: {family: pop, score: 'errors +'}\n    duration: {family: pop, score: '1'}\n  enabledHeuristics: [mine, broken]\n",
+                "warning checkrein.yaml:4:5: frames.heuristics.broken: not an expression: ERROR: <input>:1:9: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER} | errors + | ........^, ignored\nwarning checkrein.yaml:5:5: frames.heuristics.duration: a built-in heuristic has this name, ignored\nwarning checkrein.yaml:6:29: frames.enabledHeuristics[1]: unknown heuristic `broken`, ignored; valid are failure_boundary, context_switch, complexity, duration, goal_completion, stagnation, context_overflow",
+            ),
             ("classify: {severity: {high: {add: [outage]}}, category: {style: {replace: [nit$]}}}\n", ""),
             (
                 "classify:\n  severity:\n    high:\n      add: [outage, '!!']\n  category: {style: {replace: ['', nit]}}\n",

@@ -54,18 +54,24 @@ impl Engine {
         };
         let named = wanted.id.as_deref().is_some_and(is_named);
         let history = self.history(by, &id, command).await?;
-        let settings = self.settings.frames().0;
+        let (settings, odd) = self.settings.frames();
         let work = |session: &mut FrameSession, around: &mut Around<'_>| {
             around.history.clone_from(&history);
             session.apply(command, around)
         };
         let change =
             Change { id: &id, directory: wanted.directory.as_deref(), begins: command.begins(), named };
-        if command.changes() && !id.is_empty() {
-            return self.change_session(by, &change, &settings, work).await;
+        let mut answer = if command.changes() && !id.is_empty() {
+            self.change_session(by, &change, &settings, work).await?
+        } else {
+            let mut session = self.loaded_session(by, &change).await?.0.session;
+            self.with_around(&id, &settings, |around| work(&mut session, around))?
+        };
+        // Whoever asks what is advised is told which of the settings are not part of it.
+        if command.asks_for_advice() {
+            answer.warnings.splice(0..0, odd);
         }
-        let mut session = self.loaded_session(by, &change).await?.0.session;
-        self.with_around(&id, &settings, |around| work(&mut session, around)).map_err(EngineError::from)
+        Ok(answer)
     }
 
     /// A session with all its frames.

@@ -4,6 +4,7 @@
 //! process and the files of a job meet it.
 
 mod artefacts;
+mod attempt_token;
 mod create;
 mod edit;
 mod file;
@@ -23,6 +24,7 @@ mod thread;
 mod verdict;
 mod work;
 
+pub use attempt_token::ATTEMPT_PREFIX;
 pub use create::{NewJob, RepositoryWanted, Uncommitted, uncommitted_experts};
 pub use edit::{EDIT_BYTES_MAX, Edit, Edited, FileEdit, Settled, Settlement};
 pub use file::{BranchFile, BranchFiles, Side};

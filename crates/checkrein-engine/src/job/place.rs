@@ -55,6 +55,11 @@ impl JobPlace {
         self.directory.join("index.db")
     }
 
+    /// By what the token of the attempt that is under way is known.
+    pub fn attempt_token(&self) -> PathBuf {
+        self.directory.join("attempt-token.json")
+    }
+
     fn addresses(&self) -> PathBuf {
         self.directory.join("datasources.json")
     }

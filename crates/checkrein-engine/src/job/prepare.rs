@@ -262,6 +262,13 @@ const PASSED_ON: &[&str] = &[
     "NODE_EXTRA_CA_CERTS",
 ];
 
+/// How an agent that runs elsewhere hands in.
+pub(super) struct ByHttp {
+    pub token: String,
+    /// Where, if people find the server somewhere.
+    pub url: Option<String>,
+}
+
 /// The whole environment of an agent: an allow-list, and what it is told.
 pub(super) fn environment(
     run: &Run,
@@ -269,6 +276,7 @@ pub(super) fn environment(
     prepared: &Prepared,
     addresses: &[(String, String)],
     cache: Option<PathBuf>,
+    by_http: &ByHttp,
 ) -> Vec<(OsString, OsString)> {
     let Some((definition, job)) = run.job() else { return Vec::new() };
     let phase = &job.phase;
@@ -302,6 +310,10 @@ pub(super) fn environment(
     set("CHECKREIN_BRIEF", prepared.brief_file.clone().into());
     set(env::BRIEF_JSON, prepared.files.brief.clone().into());
     set(env::RESULT, prepared.files.result.clone().into());
+    set(env::ATTEMPT_TOKEN, (&by_http.token).into());
+    if let Some(url) = &by_http.url {
+        set(env::MCP_URL, url.into());
+    }
     if let Some(cache) = cache {
         set("XDG_CACHE_HOME", cache.into());
     }

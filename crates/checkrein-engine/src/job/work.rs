@@ -19,10 +19,11 @@ use checkrein_forge::{Branch, Change, Collect, Collected, FileDiff, ForgeError, 
 use uuid::Uuid;
 
 use super::artefacts;
+use super::attempt_token;
 use super::isolation::{cache, isolated};
 use super::outcome::{Outcome, outcome};
 use super::place::JobPlace;
-use super::prepare::{Prepared, environment, is_there, own_files, prepare, read_own};
+use super::prepare::{ByHttp, Prepared, environment, is_there, own_files, prepare, read_own};
 use super::repository::JobRepository;
 use crate::agent::{
     Follower, Hosted, Hosting, deliver, host_argv, keep_requests, keep_session, session_kept, write_task,
@@ -83,6 +84,11 @@ pub(crate) async fn perform(
     let mut secrets: Vec<String> =
         addresses.iter().flat_map(|(_, address)| Datasource::secrets(address)).collect();
     secrets.extend(secrets_of(run, &engine.settings));
+    let by_http = ByHttp {
+        token: attempt_token::make(&job_place, &run.id, under_way.start)?,
+        url: engine.public_url().map(|url| format!("{}/mcp", url.trim_end_matches('/'))),
+    };
+    secrets.push(by_http.token.clone());
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     let hosted = match spec {
         Some(spec) => Some(host(run, spec, &prepared, &engine.settings, &job_place, under_way.start)?),
@@ -95,7 +101,14 @@ pub(crate) async fn perform(
     let attempt = Attempt {
         key: run.id.attempt(under_way.start),
         argv: isolated(definition, (command.0, &command.1), engine, &job_place)?,
-        env: environment(run, &engine.settings, &prepared, &addresses, cache(definition, &job_place)),
+        env: environment(
+            run,
+            &engine.settings,
+            &prepared,
+            &addresses,
+            cache(definition, &job_place),
+            &by_http,
+        ),
         cwd: prepared.clone.clone(),
         stdin: Stdin::Text(prepared.brief.clone()),
         wall: definition.timeout,

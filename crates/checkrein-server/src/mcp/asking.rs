@@ -18,6 +18,8 @@ use crate::error::{Kind, Problem};
 pub struct Caller {
     pub by: Principal,
     pub look: Look,
+    /// The one attempt it speaks for, where a token says so; then there is nothing else for it.
+    pub attempt: Option<OwnAttempt>,
 }
 
 /// Where a person looks at what waits.

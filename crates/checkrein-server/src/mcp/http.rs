@@ -12,6 +12,7 @@ use axum::extract::Request;
 use axum::http::{HeaderName, Method, header, request::Parts};
 use axum::response::{IntoResponse, Response};
 use checkrein_core::principal::Principal;
+use checkrein_engine::{ATTEMPT_PREFIX, OwnAttempt};
 use futures_util::StreamExt;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
@@ -87,7 +88,7 @@ impl Endpoint {
     async fn answered(&self, request: Request) -> Result<Response, Problem> {
         let (mut parts, body) = request.into_parts();
         let peer = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
-        let by = self.authenticated(&parts, peer).await?;
+        let (by, attempt) = self.authenticated(&parts, peer).await?;
         self.app.count(&by)?;
         if self.app.is_closing() {
             return Err(Problem::new(Kind::Unavailable, "the server is ending").hint("come back later"));
@@ -101,7 +102,7 @@ impl Endpoint {
             Method::POST => call::collect(self.app.limits(), self.app.limits().body_bytes_max, body).await?,
             _ => axum::body::Bytes::new(),
         };
-        let caller = Caller { by: by.clone(), look: Look::Server(self.address(&parts)) };
+        let caller = Caller { by: by.clone(), look: Look::Server(self.address(&parts)), attempt };
         parts.extensions.insert(caller);
         // Whatever looks at a request further on has no use for the secret it came with.
         parts.headers.remove(header::AUTHORIZATION);
@@ -141,9 +142,18 @@ impl Endpoint {
         ))
     }
 
-    async fn authenticated(&self, parts: &Parts, peer: Option<IpAddr>) -> Result<Principal, Problem> {
+    /// Who asks, and the one attempt it speaks for, if it is one.
+    async fn authenticated(
+        &self,
+        parts: &Parts,
+        peer: Option<IpAddr>,
+    ) -> Result<(Principal, Option<OwnAttempt>), Problem> {
         match call::bearer(parts)? {
-            Some(secret) => self.app.authenticate(secret, peer).await,
+            Some(secret) if secret.starts_with(ATTEMPT_PREFIX) => {
+                let (by, files) = self.app.authenticate_attempt(secret, peer).await?;
+                Ok((by, Some(OwnAttempt::Phase(files))))
+            }
+            Some(secret) => Ok((self.app.authenticate(secret, peer).await?, None)),
             None => Err(call::unknown()),
         }
     }

@@ -13,7 +13,7 @@ mod tools;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use checkrein_core::principal::{Principal, Role};
+use checkrein_core::principal::Principal;
 use checkrein_engine::{Act, Engine, OwnAttempt, allowed};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
@@ -50,6 +50,15 @@ pub struct Place {
 }
 
 impl Place {
+    fn has(&self, needs: Needs) -> bool {
+        let store = self.engine.is_some();
+        match needs {
+            Needs::Store => store,
+            Needs::Phase => store || matches!(self.attempt, Some(OwnAttempt::Phase(_))),
+            Needs::Attempt => store || self.attempt.is_some(),
+        }
+    }
+
     /// Ready when the server ends; whoever waits should not.
     async fn closing(&self) {
         let Some(mut closing) = self.closing.clone() else { return std::future::pending().await };
@@ -87,28 +96,31 @@ impl Mcp {
         running.waiting().await.map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// What a role finds here; whatever it may not use is not there for it.
-    fn tools_of(&self, role: Role) -> impl Iterator<Item = &Tool> {
-        self.tools.iter().filter(move |tool| allowed(role, tool.act) && self.has(tool.needs))
+    /// What is in reach of a caller: whoever speaks for one attempt is where that attempt is.
+    fn place_of(&self, caller: &Caller) -> Arc<Place> {
+        match &caller.attempt {
+            Some(attempt) => {
+                let own = (*self.place).clone();
+                Arc::new(Place { engine: None, attempt: Some(attempt.clone()), ..own })
+            }
+            None => Arc::clone(&self.place),
+        }
+    }
+
+    /// What a caller finds here; whatever it may not use is not there for it.
+    fn tools_of(&self, caller: &Caller) -> impl Iterator<Item = &Tool> {
+        let (place, role) = (self.place_of(caller), caller.by.role);
+        self.tools.iter().filter(move |tool| allowed(role, tool.act) && place.has(tool.needs))
     }
 
     fn keeps_frames(&self, caller: &Caller) -> bool {
-        allowed(caller.by.role, Act::KeepFrames) && self.has(Needs::Store)
-    }
-
-    fn has(&self, needs: Needs) -> bool {
-        let store = self.place.engine.is_some();
-        match needs {
-            Needs::Store => store,
-            Needs::Phase => store || matches!(self.place.attempt, Some(OwnAttempt::Phase(_))),
-            Needs::Attempt => store || self.place.attempt.is_some(),
-        }
+        allowed(caller.by.role, Act::KeepFrames) && self.place_of(caller).has(Needs::Store)
     }
 
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
         let of_request = context.extensions.get::<axum::http::request::Parts>();
         let caller = of_request.and_then(|parts| parts.extensions.get::<Caller>().cloned());
-        let own = || self.place.by.clone().map(|by| Caller { by, look: Look::Command });
+        let own = || self.place.by.clone().map(|by| Caller { by, look: Look::Command, attempt: None });
         caller.or_else(own).ok_or_else(|| ErrorData::invalid_request("it takes a token", None))
     }
 }
@@ -135,7 +147,7 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let caller = self.caller(&context)?;
-        Ok(ListToolsResult::with_all_items(self.tools_of(caller.by.role).map(Tool::described).collect()))
+        Ok(ListToolsResult::with_all_items(self.tools_of(&caller).map(Tool::described).collect()))
     }
 
     async fn call_tool(
@@ -144,12 +156,12 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let caller = self.caller(&context)?;
-        let Some(tool) = self.tools_of(caller.by.role).find(|tool| tool.name == request.name) else {
+        let Some(tool) = self.tools_of(&caller).find(|tool| tool.name == request.name) else {
             return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
         };
         let arguments = serde_json::to_vec(&request.arguments.clone().unwrap_or_default());
         let arguments = arguments.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
-        let asking = Asking { place: Arc::clone(&self.place), caller, context, request };
+        let asking = Asking { place: self.place_of(&caller), caller, context, request };
         Ok(match (tool.handler)(asking, arguments.into()).await {
             Ok(Told::Input(input)) => CallToolResponse::InputRequired(*input),
             Ok(Told::Json(value)) => CallToolResult::structured(self.masked(value)).into(),
@@ -195,7 +207,7 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let caller = self.caller(&context)?;
-        Ok(ListResourcesResult::with_all_items(resource::all(&self.place, &caller.by).await?))
+        Ok(ListResourcesResult::with_all_items(resource::all(&self.place_of(&caller), &caller.by).await?))
     }
 
     async fn list_resource_templates(
@@ -213,7 +225,7 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = self.caller(&context)?;
-        let (text, kind) = resource::read(&self.place, &caller.by, &request.uri).await?;
+        let (text, kind) = resource::read(&self.place_of(&caller), &caller.by, &request.uri).await?;
         let contents = ResourceContents::text(self.clean(&text), request.uri).with_mime_type(kind);
         Ok(ReadResourceResult::new(vec![contents]).into())
     }

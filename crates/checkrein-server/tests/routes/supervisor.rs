@@ -1,11 +1,13 @@
-//! What supervises the attempts of runs in tests; elsewhere the program itself does.
+//! What supervises the attempts of runs in tests, and what an agent's process is; elsewhere the program itself does both.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match std::env::args_os().nth(2) {
-        Some(lock) => checkrein_engine::process::supervise(Path::new(&lock), None),
-        None => ExitCode::FAILURE,
+    let mut words = std::env::args_os().skip(1);
+    match (words.next(), words.next()) {
+        (Some(word), Some(task)) if word == checkrein_agent::HOST => checkrein_agent::host(Path::new(&task)),
+        (_, Some(lock)) => checkrein_engine::process::supervise(Path::new(&lock), None),
+        (_, None) => ExitCode::FAILURE,
     }
 }

@@ -1,17 +1,9 @@
 use checkrein_core::frame::FrameCommand;
 
-use super::Place;
+use super::FrameArgs;
 use crate::error::CliError;
 use crate::output::Output;
 
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// The frame [default: the current one]
-    frame: Option<String>,
-    #[command(flatten)]
-    place: Place,
-}
-
-pub fn run(args: &Args) -> Result<Output, CliError> {
+pub fn run(args: &FrameArgs) -> Result<Output, CliError> {
     args.place.ask(&FrameCommand::Details { frame: args.frame.clone() })
 }

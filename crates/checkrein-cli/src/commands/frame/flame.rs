@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         Desk::There(remote) => {
             let mut query = vec![("width", args.width.name().to_owned())];
             query.extend(args.search.iter().map(|search| ("search", search.clone())));
-            remote.text(&["frames", args.place.named(), "picture"], &query)?
+            remote.text(&["frames", &args.place.named(), "picture"], &query)?
         }
     };
     if args.file.as_os_str() == "-" {

@@ -1,17 +1,9 @@
-use super::Place;
+use super::FrameArgs;
 use crate::error::CliError;
 use crate::output::{Output, harmless};
 use crate::session::Desk;
 
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// The frame [default: the current one]
-    frame: Option<String>,
-    #[command(flatten)]
-    place: Place,
-}
-
-pub fn run(args: &Args) -> Result<Output, CliError> {
+pub fn run(args: &FrameArgs) -> Result<Output, CliError> {
     let wanted = args.place.wanted();
     let text = match args.place.desk_to_read()? {
         Desk::Here(session) => {
@@ -21,7 +13,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         Desk::There(remote) => {
             let query: Vec<(&str, String)> =
                 args.frame.iter().map(|frame| ("frame", frame.clone())).collect();
-            remote.text(&["frames", args.place.named(), "log"], &query)?
+            remote.text(&["frames", &args.place.named(), "log"], &query)?
         }
     };
     if args.place.json {

@@ -67,15 +67,15 @@ pub enum Command {
     /// Note what was decided in the current frame
     AddDecision(add_decision::Args),
     /// Take the latest move back, also one that was made automatically
-    Undo(undo::Args),
+    Undo(Args),
     /// All frames of a session
-    Tree(tree::Args),
+    Tree(Args),
     /// Where a session stands
-    Status(status::Args),
+    Status(Args),
     /// A frame with all that is known of it
-    Details(details::Args),
+    Details(FrameArgs),
     /// The log of a frame
-    Log(log::Args),
+    Log(FrameArgs),
     /// What an agent is shown of a frame and its relatives
     Context(context::Args),
     /// The tree as a flame graph, as SVG
@@ -104,9 +104,18 @@ pub enum Command {
     ShouldPop(Args),
 }
 
-/// What both questions take.
+/// What is asked of a session and needs nothing more.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    place: Place,
+}
+
+/// What is asked of a frame.
+#[derive(Debug, clap::Args)]
+pub struct FrameArgs {
+    /// The frame [default: the current one]
+    frame: Option<String>,
     #[command(flatten)]
     place: Place,
 }
@@ -182,7 +191,7 @@ impl Place {
                 let who = session.principal()?;
                 Ok(session.wait(session.engine.frames(&who, &self.wanted(), command))?)
             }
-            Desk::There(remote) => remote.post(&["frames", self.named(), "moves"], command),
+            Desk::There(remote) => remote.post(&["frames", &self.named(), "moves"], command),
         }
     }
 
@@ -191,8 +200,8 @@ impl Place {
     }
 
     /// The session by name, or `-` for the one that was changed last.
-    fn named(&self) -> &str {
-        self.session.as_deref().unwrap_or("-")
+    fn named(&self) -> String {
+        self.wanted().id.unwrap_or_else(|| "-".to_owned())
     }
 
     fn wanted(&self) -> SessionWanted {

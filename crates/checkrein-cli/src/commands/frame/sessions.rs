@@ -1,6 +1,7 @@
 use checkrein_server::wire::frame::FrameSessionItem;
 use checkrein_server::wire::page::Page;
 
+use crate::commands::checkpoint::limit;
 use crate::error::CliError;
 use crate::output::{Output, Table, one_line};
 use crate::session::{Desk, DeskPlace};
@@ -11,7 +12,7 @@ pub struct Args {
     #[arg(long)]
     all: bool,
     /// How many at most
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = limit)]
     limit: usize,
     /// Answer as JSON
     #[arg(long)]

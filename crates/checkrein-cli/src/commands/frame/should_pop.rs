@@ -20,5 +20,5 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if args.place.json {
         return Output::json(&evaluation);
     }
-    Ok(Output::text(render_pop(&evaluation, args.place.named(), &config)))
+    Ok(Output::text(render_pop(&evaluation, &args.place.named(), &config)))
 }

@@ -20,5 +20,10 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if args.place.json {
         return Output::json(&evaluation);
     }
-    Ok(Output::text(render_push(&evaluation, args.place.named(), &config, request.potential_goal.as_deref())))
+    Ok(Output::text(render_push(
+        &evaluation,
+        &args.place.named(),
+        &config,
+        request.potential_goal.as_deref(),
+    )))
 }

@@ -155,15 +155,18 @@ fn comments_are_read_and_answered() {
     assert_eq!(job.asked()["next_todos"][0]["content"], "write less");
 }
 
-/// One call over HTTP in the newest revision, which needs no session.
-pub fn call(served: &Served, token: &str, name: &str, arguments: &Value) -> (bool, String) {
-    let meta = json!({
+fn meta() -> Value {
+    json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
-    });
+    })
+}
+
+/// One call over HTTP in the newest revision, which needs no session.
+pub fn call(served: &Served, token: &str, name: &str, arguments: &Value) -> (bool, String) {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {"_meta": meta, "name": name, "arguments": arguments}});
+        "params": {"_meta": meta(), "name": name, "arguments": arguments}});
     told(&served.mcp(token, "tools/call", name, &body))
 }
 
@@ -207,4 +210,73 @@ fn the_owner_of_a_job_hands_in_over_http() {
     assert_eq!(shown["deliverable"]["next_todos"][0]["content"], "write it");
     let (failed, text) = call(&served, &owner, "todo_list", &named(json!({})));
     assert!(failed && text.contains("no attempt of job"), "{text}");
+}
+
+/// The token of an attempt opens that attempt and nothing else, and ends with it.
+#[test]
+fn an_attempt_hands_in_over_http_with_a_token_of_its_own() {
+    let agent = r#"here=$(dirname "$0")
+echo "$CHECKREIN_ATTEMPT_TOKEN"
+echo "$CHECKREIN_ATTEMPT_TOKEN" > "$here/token.tmp" && mv "$here/token.tmp" "$here/token.$CHECKREIN_PHASE_NUMBER"
+while [ ! -f "$here/go.$CHECKREIN_PHASE_NUMBER" ]; do sleep 0.05; done"#;
+    let place = Place::new().file("agent", agent);
+    let command = format!("sh {}", place.path().join("agent").display());
+    let served = Served::start(&place, &["--no-worker"]);
+    let mut given =
+        background(&place, &["job", "Write a letter", "--agent", &command, "--autonomy", "dependent"]);
+    let id = until(|| only_run(&place));
+    let token = |phase: u32| {
+        let text = until(|| fs::read_to_string(place.path().join(format!("token.{phase}"))).ok());
+        text.trim().to_owned()
+    };
+    let first = token(1);
+    // The same tools as in the attempt itself, which need not be told the job.
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta()}});
+    let mut found = names(&served.mcp(&first, "tools/list", "", &body));
+    found.sort();
+    let expected = [
+        "get_comments",
+        "get_review",
+        "job_complete",
+        "next_phase_todos",
+        "reply_comment",
+        "report_response",
+        "request_replan",
+        "todo_complete",
+        "todo_list",
+    ];
+    assert_eq!(found, expected);
+    let (failed, text) = call(&served, &first, "next_phase_todos", &json!({"todos": ["write it"]}));
+    assert!(!failed, "{text}");
+    let (failed, text) = call(&served, &first, "todo_list", &json!({"job": "20200101-000000-other"}));
+    assert!(failed && text.contains("there is no run"), "{text}");
+    for tool in ["list_runs", "show_run", "request_checkpoint", "flame_push", "get_llm_request"] {
+        let (failed, text) = call(&served, &first, tool, &json!({}));
+        assert!(failed && text.contains("there is no tool"), "{tool}: {text}");
+    }
+    // Elsewhere it is nobody's.
+    for path in ["/v1/runs", "/v1/checkpoints", "/v1/frames"] {
+        assert_eq!(served.ask(&first, "GET", path, &Value::Null).0, 401, "{path}");
+    }
+    fs::write(place.path().join("go.1"), "").unwrap();
+    assert_eq!(given.end().code, 3);
+    let status = |token: &str| served.ask(token, "POST", "/mcp", &json!({})).0;
+    assert_eq!(status(&first), 401, "its attempt is over");
+    let log = place.run(&["log", &id]).stdout;
+    assert!(!log.contains(&first), "{log}");
+    // The next attempt has another one, and the old one stays worthless.
+    let checkpoint = waits_at(&place, &id);
+    let approved = place.run_as(&place.token("reviewer", "ann"), &["approve", &checkpoint]);
+    assert_eq!(approved.code, 0, "{}", approved.seen());
+    let mut going = background(&place, &["resume", &id]);
+    let second = token(2);
+    assert_ne!(first, second);
+    assert_eq!(status(&first), 401);
+    let (failed, text) = call(&served, &second, "todo_complete", &json!({"id": 1}));
+    assert!(!failed, "{text}");
+    // A guess at it is as good as none.
+    let (run, _) = second.rsplit_once('_').unwrap();
+    assert_eq!(status(&format!("{run}_{}", "0".repeat(64))), 401);
+    fs::write(place.path().join("go.2"), "").unwrap();
+    assert_eq!(going.end().code, 3);
 }

@@ -189,6 +189,11 @@ impl ConfigChange {
 }
 
 impl FrameCommand {
+    /// Whether settings and what they lead to are asked for.
+    pub fn asks_for_advice(&self) -> bool {
+        matches!(self, FrameCommand::Config(_) | FrameCommand::ShouldPush(_) | FrameCommand::ShouldPop(_))
+    }
+
     /// Whether it may change something. Advice is queued, so asking for it may.
     pub fn changes(&self) -> bool {
         match self {

@@ -8,6 +8,7 @@ use crate::call::Call;
 use crate::error::{Kind, Problem};
 use crate::route::Route;
 use crate::wire::activity::Activities;
+use crate::wire::page::Limit;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -15,8 +16,7 @@ struct Wanted {
     /// `next` of an earlier answer; from the beginning without it
     after: Option<String>,
     /// How many at most; 500 if absent
-    #[schemars(range(min = 1, max = 1000))]
-    limit: Option<u16>,
+    limit: Option<Limit>,
 }
 
 pub fn route() -> Route {
@@ -30,7 +30,7 @@ pub fn route() -> Route {
 }
 
 async fn list(call: Call, Query(wanted): Query<Wanted>) -> Result<Reply<Activities>, Problem> {
-    let limit = usize::from(wanted.limit.unwrap_or(500).clamp(1, 1000));
+    let limit = wanted.limit.map_or(500, Limit::get);
     let page =
         call.engine().run_activity(call.by()?, call.path("id"), wanted.after.as_deref(), limit).await?;
     Ok(Reply::new(page.into()))
