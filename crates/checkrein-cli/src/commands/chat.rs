@@ -159,8 +159,7 @@ fn converse(desk: &Desk, of: &ChatOf, chat: &Chat) -> Result<Output, CliError> {
         ChatOf::Chat(_) => "a number asks that; /draft shows what is written down; an empty line ends",
     };
     note(keys);
-    loop {
-        let Some(line) = desk.line()? else { break };
+    while let Some(line) = desk.line()? {
         let line = line.trim();
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let done = match (word, of) {

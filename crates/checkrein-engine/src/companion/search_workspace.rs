@@ -102,7 +102,7 @@ impl Engine {
             }
             // Whoever looks for a part of a secret must not learn that it is there.
             let clean = clean(self, &run, hit.text.as_bytes());
-            (clean == hit.text || same(&clean)).then(|| TextHit { file, line: hit.line, text: clean })
+            (clean == hit.text || same(&clean)).then_some(TextHit { file, line: hit.line, text: clean })
         });
         let (skip, limit) = (wanted.after.unwrap_or(0), wanted.limit.unwrap_or(50).clamp(1, 500));
         let mut hits = hits.skip(skip);

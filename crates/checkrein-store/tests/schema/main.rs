@@ -14,19 +14,23 @@ use std::path::{Path, PathBuf};
 use checkrein_core::checkpoint::{
     Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Resolved, Verdict,
 };
+use checkrein_core::companion::{
+    Draft, Message, MessageStatus, ProposalStatus, Proposed, Speaker, Stage, ToolUse,
+};
 use checkrein_core::deliverable::{Deliverable, Digest};
 use checkrein_core::event::{Event, fold_checkpoint};
 use checkrein_core::notification::{NotificationType, WebhookKind, WebhookUrl};
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
-use checkrein_core::run::RunEvent;
+use checkrein_core::run::{RunEvent, RunId};
 use checkrein_store::{
-    CheckpointFilter, Commit, CommitError, Position, Store, StoreError, TokenRow, Version, WebhookRow,
+    Asked, ChatRow, CheckpointFilter, Commit, CommitError, NewProposal, Position, Store, StoreError,
+    TokenRow, Version, WebhookRow,
 };
 use jiff::Timestamp;
 
 /// The stores of earlier versions. A version that is released gets a row and a file, made once by
 /// `cargo test -p checkrein-store --test schema -- --ignored`, and neither is ever changed.
-const SCHEMAS: [i64; 2] = [1, 9];
+const SCHEMAS: [i64; 3] = [1, 9, 10];
 
 /// The events each version could write.
 const EVENTS: [i64; 4] = [1, 2, 3, 4];
@@ -68,6 +72,15 @@ async fn a_store_of_an_earlier_version_opens_and_goes_on() {
         store.commit(creation("new", CheckpointStatus::Pending)).await.unwrap();
         // What later versions added is there.
         store.add_webhook(webhook()).await.unwrap();
+        if schema < 10 {
+            converse(&store).await;
+        }
+        let chat = store.chat_of_run("run").await.unwrap().unwrap();
+        let said = store.messages(&chat.id, 0, 10).await.unwrap().items;
+        let said: Vec<_> = said.iter().map(|one| (one.speaker.person(), one.text.as_str())).collect();
+        assert_eq!(said, [(Some("ann"), "is it good?"), (None, "it is")]);
+        let [proposal] = &store.proposals(&chat.id).await.unwrap()[..] else { panic!("not one proposal") };
+        assert_eq!((proposal.id.as_str(), proposal.status), ("p1", ProposalStatus::Proposed));
         drop(store);
         let store = Store::open(&place).unwrap();
         let [kept] = &store.webhooks().await.unwrap()[..] else { panic!("not one webhook") };
@@ -229,10 +242,54 @@ async fn write_the_fixture_of_this_schema() {
         revoked_at: None,
     };
     store.add_token(token, Digest::of(b"secret")).await.unwrap();
+    converse(&store).await;
     drop(store);
     let left = names(directory.path());
     assert!(!left.contains(&"store.db-wal".to_owned()), "all of it is in the file: {left:?}");
     std::fs::copy(&place, target).unwrap();
+}
+
+/// A question about a job, its answer, and what was proposed with it.
+async fn converse(store: &Store) {
+    let chat = ChatRow {
+        id: "chat".to_owned(),
+        run: Some(RunId::new("run")),
+        begun_by: "ann".to_owned(),
+        draft: Draft::default(),
+        created_at: time(1),
+    };
+    let message = |id: &str, speaker: Speaker, text: &str, status: MessageStatus| Message {
+        number: 0,
+        id: id.to_owned(),
+        speaker,
+        text: text.to_owned(),
+        status,
+        stage: Stage::PlanReview,
+        uses: vec![ToolUse { tool: "get_job".to_owned(), about: String::new(), failed: false }],
+        note: None,
+        tokens: 7,
+        said_at: time(2),
+        updated_at: time(2),
+    };
+    let question = message("q", Speaker::Person("ann".to_owned()), "is it good?", MessageStatus::Done);
+    let answer = message("a", Speaker::Companion, "it is", MessageStatus::Done);
+    let proposal = NewProposal {
+        chat: "chat".to_owned(),
+        message: "a".to_owned(),
+        asked_by: "ann".to_owned(),
+        proposed: Proposed::File {
+            path: "plan.md".to_owned(),
+            base: "0".repeat(40),
+            was: None,
+            text: "new\n".to_owned(),
+            diff: "+new\n".to_owned(),
+        },
+        at: time(3),
+    };
+    store.begin_chat(chat, time(0)).await.unwrap();
+    let asked = store.ask_chat("chat".to_owned(), (question, answer), time(0)).await.unwrap();
+    assert_eq!(asked, Asked::Begun);
+    assert_eq!(store.propose(proposal).await.unwrap(), "p1");
 }
 
 fn fixture(name: &str) -> PathBuf {

@@ -417,3 +417,42 @@ fn the_same_from_a_server() {
     expect(&begun, 0);
     assert!(begun.stderr.contains("checkrein job --chat"), "{}", begun.seen());
 }
+
+#[test]
+fn each_stage_has_its_tools_and_its_questions() {
+    let model = model(json!({"answers": [{"says": "how did it end", "turns": [
+        {"calls": [
+            {"tool": "get_audit_trail", "input": {"last": true}},
+            {"tool": "git_log", "input": {}},
+            {"tool": "get_chat_history", "input": {}},
+            {"tool": "!edit_file", "input": {"path": "plan.md", "old": "x", "new": "y"}},
+            {"tool": "!draft_comment", "input": {"text": "x"}}]},
+        {"text": "Well."}]}], "otherwise": "I see."}));
+    let job = asked_job(&model, "openai");
+    let stage = |expected: &str, writes: bool| {
+        let chat = job.chat();
+        assert_eq!(chat["stage"], expected);
+        assert_eq!(chat["tools"].to_string().contains("write_file"), writes, "{chat}");
+        assert!(chat["tools"].to_string().contains("get_audit_trail"), "{chat}");
+        chat["questions"][0].clone()
+    };
+    let plan = stage("plan_review", true);
+    job.asks("what is planned?", 0);
+    job.approve(3);
+    let result = stage("result_review", true);
+    job.asks("what was done?", 0);
+    job.approve(0);
+    let over = stage("post_mortem", false);
+    assert!(plan != result && result != over, "{plan} {result} {over}");
+    let answered = job.asks("how did it end?", 0);
+    assert_eq!(answered["answer"]["text"], "Well.");
+    let found = results(&model);
+    assert!(found[0].contains("run_ended") && found[1].contains("phase 1"), "{found:?}");
+    assert!(found[2].contains("what is planned?"), "{found:?}");
+    assert!(
+        found[3].contains("no tool `edit_file`") && found[4].contains("no tool `draft_comment`"),
+        "{found:?}"
+    );
+    // One conversation, through all of it.
+    assert_eq!(job.chat()["messages"].as_array().unwrap().len(), 6);
+}

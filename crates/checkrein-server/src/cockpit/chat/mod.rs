@@ -11,7 +11,7 @@ use checkrein_engine::{Act, ChatOf, ChatView};
 use maud::{Markup, PreEscaped, html};
 
 use super::link;
-use super::parts::{ago, shown};
+use super::parts::{ago, count, shown};
 use super::render::markdown::{self, Links};
 use super::visit::Visit;
 use crate::error::Problem;
@@ -100,7 +100,7 @@ fn one(visit: &Visit, message: &Message) -> Markup {
             @else { div class="md" { (PreEscaped(markdown::render(&message.text, &Links::NONE))) } }
             @if !message.uses.is_empty() {
                 details class="uses" {
-                    summary { "Looked at " (message.uses.len()) " things" }
+                    summary { "Looked with " (count(message.uses.len() as u64, "tool")) }
                     ul { @for used in &message.uses { li { code { (shown(&used.tool)) } " " (shown(&used.about)) @if used.failed { " (found nothing)" } } } }
                 }
             }

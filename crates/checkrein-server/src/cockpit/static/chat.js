@@ -29,7 +29,13 @@ if (panel) {
     event.stopPropagation();
     field.form?.requestSubmit();
   });
+  newest(document.getElementById("chat-said"));
   follow(panel);
+}
+
+/** Shows what was said last. @param {HTMLElement | null} said */
+function newest(said) {
+  if (said) said.scrollTop = said.scrollHeight;
 }
 
 /** @param {string} text */
@@ -87,7 +93,7 @@ async function ask(panel, form, text, field) {
     state.textContent = "is writing";
     answer.meta.append(" ", state);
     said.append(question.article, answer.article);
-    answer.article.scrollIntoView({ block: "nearest" });
+    newest(/** @type {HTMLElement} */ (said));
     await hear(sent.body, answer.text, state);
   } catch {
     complain("The connection broke. The answer is written all the same, and shown when it is there.");
@@ -112,7 +118,10 @@ async function hear(body, text, state) {
     for (const piece of pieces) {
       if (!piece.startsWith("data: ")) continue;
       const told = JSON.parse(piece.slice(6));
-      if (told.kind === "text") text.textContent += told.text;
+      if (told.kind === "text") {
+        text.textContent += told.text;
+        newest(text.closest(".said"));
+      }
       else if (told.kind === "anew") text.textContent = told.text;
       else if (told.kind === "used") state.textContent = `looks at ${told.used.tool}`;
       else if (told.kind === "waits") state.textContent = "the model is asked again";
@@ -137,6 +146,7 @@ async function refresh(panel) {
     for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (next.querySelectorAll("[name=back]"))) if (back) field.value = back;
     [...next.querySelectorAll("details")].forEach((one, at) => (one.open = open[at] ?? false));
     old.replaceWith(next);
+    newest(next);
   } catch {
     // It is tried again with the next thing that is said.
   }
