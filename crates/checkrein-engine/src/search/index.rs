@@ -51,7 +51,7 @@ fn index(run: &Run, place: &JobPlace, to: &IndexPlace, at: Timestamp) -> Result<
         None => repository.main()?,
     };
     let mut index = to.open()?;
-    if index.state("")?.is_some_and(|state| state.head == head.as_str()) {
+    if index.head()?.is_some_and(|known| known == head.as_str()) {
         return Ok(false);
     }
     let known: HashMap<String, String> =

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use checkrein_core::config::Settings;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::{HoldKind, RunId, RunStatus};
-use checkrein_search::{Embedder, Endpoint, Snippet, fuse, nearest, snippet, terms, weight_by_words};
-use checkrein_store::{FoundChunk, IndexPlace, IndexState, SearchIndex};
+use checkrein_search::{Embedder, Endpoint, Snippet, Vector, fuse, nearest, snippet, terms, weight_by_words};
+use checkrein_store::{FoundChunk, IndexPlace, SearchIndex};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -155,31 +155,37 @@ impl Engine {
             }
         }
         let model = self.searching.embedder.name();
-        let state = self.index_state(view, &model)?;
+        let mut index = self.existing_index(view)?;
+        let state = self.searching.warm.state(&run.id, &index, &model)?;
+        let state = state.ok_or_else(|| no_index(view))?;
         let mut notes: Vec<String> = self.searching.trouble.clone().into_iter().collect();
         let mut unread = state.missing;
         if unread > 0 && request.by != SearchBy::Words {
+            drop(index);
             unread = self.read_unread(&run.id, request.patience, unread, &mut notes).await;
+            index = self.existing_index(view)?;
         }
-        let files = self.files_wanted(&run.id, request)?;
+        let files = files_wanted(&index, request)?;
         let words = terms(&query);
-        let index = self.open_index(&run.id)?;
         let by_words = match request.by {
             SearchBy::Meaning => Vec::new(),
             _ => index.by_words(&words, files.as_deref(), RANKED)?,
         };
         drop(index);
-        let mut used = request.by;
-        let mut by_meaning = Vec::new();
-        if request.by != SearchBy::Words {
-            match self.by_meaning(&run.id, &model, &query, files.as_deref()).await {
-                Ok(found) => by_meaning = found,
-                Err(error) if request.by == SearchBy::Both => {
-                    notes.push(format!("found by words alone: {error}"));
-                    used = SearchBy::Words;
-                }
-                Err(error) => return Err(error),
+        let asked = match request.by {
+            SearchBy::Words => None,
+            _ => Some(self.asked(&query).await),
+        };
+        let index = self.existing_index(view)?;
+        let (mut used, mut by_meaning) = (request.by, Vec::new());
+        match asked {
+            None => {}
+            Some(Ok(asked)) => by_meaning = self.near(&run.id, &index, &model, &asked, files.as_deref())?,
+            Some(Err(error)) if request.by == SearchBy::Both => {
+                notes.push(format!("found by words alone: {error}"));
+                used = SearchBy::Words;
             }
+            Some(Err(error)) => return Err(error),
         }
         if unread > 0 && used != SearchBy::Words {
             notes.push(format!(
@@ -190,11 +196,11 @@ impl Engine {
         for (path, why) in &state.unreadable {
             notes.push(format!("`{path}` is not searched: {why}"));
         }
-        let hits = self.hits(&run.id, &words, &by_words, &by_meaning, request.limit.clamp(1, HITS_MAX))?;
+        let hits = hits(&index, &words, &by_words, &by_meaning, request.limit.clamp(1, HITS_MAX))?;
         Ok(SearchAnswer {
             run: run.id.clone(),
-            head: state.head,
-            phase: state.phase,
+            head: state.head.clone(),
+            phase: state.phase.clone(),
             indexed_at: state.built_at,
             by: used,
             chunks: state.chunks,
@@ -204,14 +210,8 @@ impl Engine {
         })
     }
 
-    /// The nearest chunks, as far as they have vectors.
-    async fn by_meaning(
-        &self,
-        id: &RunId,
-        model: &str,
-        query: &str,
-        files: Option<&[i64]>,
-    ) -> Result<Vec<i64>, EngineError> {
+    /// The vector of a question.
+    async fn asked(&self, query: &str) -> Result<Vector, EngineError> {
         let asked = match self.searching.embedder.clone() {
             // It takes a while, and blocks the thread it is on.
             Embedder::Builtin => {
@@ -227,55 +227,26 @@ impl Engine {
                 found.map_err(|error| EngineError::Embedding(error.to_string()))?.pop()
             }
         };
-        let asked = asked.ok_or_else(|| EngineError::Embedding("the model has no answer".to_owned()))?;
-        let index = self.open_index(id)?;
+        asked.ok_or_else(|| EngineError::Embedding("the model has no answer".to_owned()))
+    }
+
+    /// The nearest chunks, as far as they have vectors.
+    fn near(
+        &self,
+        id: &RunId,
+        index: &SearchIndex,
+        model: &str,
+        asked: &Vector,
+        files: Option<&[i64]>,
+    ) -> Result<Vec<i64>, EngineError> {
         let numbers: Vec<f32> = asked.numbers().collect();
         if let Some(found) = index.nearest(model, &numbers, files, RANKED)? {
             return Ok(found);
         }
-        let vectors = self.searching.warm.vectors(id, &index, model)?;
+        let vectors = self.searching.warm.vectors(id, index, model)?;
         let among = vectors.iter().filter(|known| files.is_none_or(|files| files.contains(&known.file)));
-        let found = nearest(&asked, among.map(|known| (known.chunk, &known.vector)), RANKED);
+        let found = nearest(asked, among.map(|known| (known.chunk, &known.vector)), RANKED);
         Ok(found.into_iter().map(|(chunk, _)| chunk).collect())
-    }
-
-    fn hits(
-        &self,
-        id: &RunId,
-        words: &[String],
-        by_words: &[i64],
-        by_meaning: &[i64],
-        limit: usize,
-    ) -> Result<Vec<SearchHit>, EngineError> {
-        let index = self.open_index(id)?;
-        let weighted = index.chunks(by_words)?;
-        let weight =
-            |chunk: &FoundChunk| weight_by_words(&format!("{} {}", chunk.heading, chunk.text), words);
-        let weighted: Vec<(i64, f32)> = if by_meaning.is_empty() {
-            by_words.iter().map(|id| (*id, 1.0)).collect()
-        } else {
-            weighted.iter().map(|chunk| (chunk.id, weight(chunk))).collect()
-        };
-        let near: Vec<(i64, f32)> = by_meaning.iter().map(|id| (*id, 1.0)).collect();
-        let fused = fuse(&[&weighted, &near]);
-        let ids: Vec<i64> = fused.iter().take(limit).map(|(chunk, _)| *chunk).collect();
-        let rank =
-            |ranking: &[i64], id: i64| ranking.iter().position(|known| *known == id).map(|rank| rank + 1);
-        let found = index.chunks(&ids)?;
-        Ok(found
-            .into_iter()
-            .map(|chunk| SearchHit {
-                score: fused.iter().find(|(id, _)| *id == chunk.id).map_or(0.0, |(_, score)| *score),
-                rank_by_words: rank(by_words, chunk.id),
-                rank_by_meaning: rank(by_meaning, chunk.id),
-                snippet: snippet(&chunk.text, words, SNIPPET_CHARS),
-                file: chunk.path,
-                phase: chunk.phase,
-                heading: chunk.heading,
-                first_line: chunk.first_line,
-                last_line: chunk.last_line,
-            })
-            .collect())
     }
 
     /// Lets the model read what it has not, as long as there is patience; what is left is read in the background.
@@ -299,38 +270,12 @@ impl Engine {
         unread
     }
 
-    /// The files a search is restricted to; none where it is not.
-    fn files_wanted(&self, id: &RunId, request: &SearchRequest) -> Result<Option<Vec<i64>>, EngineError> {
-        if request.file.is_none() && request.phase.is_none() {
-            return Ok(None);
-        }
-        let files = self.open_index(id)?.files()?;
-        let wanted = files.iter().filter(|file| {
-            request.file.as_deref().is_none_or(|pattern| is_of(pattern, &file.path))
-                && request.phase.as_deref().is_none_or(|phase| is_phase(phase, file.phase.as_deref()))
-        });
-        Ok(Some(wanted.map(|file| file.id).collect()))
-    }
-
     fn index_place(&self, id: &RunId) -> IndexPlace {
         self.store.index(id.as_str(), &JobPlace::of(&self.store, id).index())
     }
 
-    fn open_index(&self, id: &RunId) -> Result<SearchIndex, EngineError> {
-        let none = || EngineError::NoIndex { id: id.clone(), why: "it was taken away" };
-        self.index_place(id).open_existing()?.ok_or_else(none)
-    }
-
-    fn index_state(&self, view: &RunView, model: &str) -> Result<IndexState, EngineError> {
-        let state = self.index_place(&view.run.id).open_existing()?;
-        let state = state.map(|index| index.state(model)).transpose()?.flatten();
-        let why = match view.run.state.status {
-            RunStatus::Completed | RunStatus::CompletedWithWarnings | RunStatus::Cancelled => {
-                "an index goes when its job is over"
-            }
-            _ => "it was not held for a review yet",
-        };
-        state.ok_or_else(|| EngineError::NoIndex { id: view.run.id.clone(), why })
+    fn existing_index(&self, view: &RunView) -> Result<SearchIndex, EngineError> {
+        self.index_place(&view.run.id).open_existing()?.ok_or_else(|| no_index(view))
     }
 
     /// What is over is not searched any more (L13); what failed is kept for whoever asks why (X20).
@@ -350,6 +295,65 @@ impl Engine {
         let _ = self.index_place(id).remove();
         self.searching.warm.forget(id);
     }
+}
+
+/// Why there is nothing to search.
+fn no_index(view: &RunView) -> EngineError {
+    let why = match view.run.state.status {
+        RunStatus::Completed | RunStatus::CompletedWithWarnings | RunStatus::Cancelled => {
+            "an index goes when its job is over"
+        }
+        _ => "it was not held for a review yet",
+    };
+    EngineError::NoIndex { id: view.run.id.clone(), why }
+}
+
+fn hits(
+    index: &SearchIndex,
+    words: &[String],
+    by_words: &[i64],
+    by_meaning: &[i64],
+    limit: usize,
+) -> Result<Vec<SearchHit>, EngineError> {
+    let weighted = index.chunks(by_words)?;
+    let weight = |chunk: &FoundChunk| weight_by_words(&format!("{} {}", chunk.heading, chunk.text), words);
+    let weighted: Vec<(i64, f32)> = if by_meaning.is_empty() {
+        by_words.iter().map(|id| (*id, 1.0)).collect()
+    } else {
+        weighted.iter().map(|chunk| (chunk.id, weight(chunk))).collect()
+    };
+    let near: Vec<(i64, f32)> = by_meaning.iter().map(|id| (*id, 1.0)).collect();
+    let fused = fuse(&[&weighted, &near]);
+    let ids: Vec<i64> = fused.iter().take(limit).map(|(chunk, _)| *chunk).collect();
+    let rank = |ranking: &[i64], id: i64| ranking.iter().position(|known| *known == id).map(|rank| rank + 1);
+    let found = index.chunks(&ids)?;
+    Ok(found
+        .into_iter()
+        .map(|chunk| SearchHit {
+            score: fused.iter().find(|(id, _)| *id == chunk.id).map_or(0.0, |(_, score)| *score),
+            rank_by_words: rank(by_words, chunk.id),
+            rank_by_meaning: rank(by_meaning, chunk.id),
+            snippet: snippet(&chunk.text, words, SNIPPET_CHARS),
+            file: chunk.path,
+            phase: chunk.phase,
+            heading: chunk.heading,
+            first_line: chunk.first_line,
+            last_line: chunk.last_line,
+        })
+        .collect())
+}
+
+/// The files a search is restricted to; none where it is not.
+fn files_wanted(index: &SearchIndex, request: &SearchRequest) -> Result<Option<Vec<i64>>, EngineError> {
+    if request.file.is_none() && request.phase.is_none() {
+        return Ok(None);
+    }
+    let files = index.files()?;
+    let wanted = files.iter().filter(|file| {
+        request.file.as_deref().is_none_or(|pattern| is_of(pattern, &file.path))
+            && request.phase.as_deref().is_none_or(|phase| is_phase(phase, file.phase.as_deref()))
+    });
+    Ok(Some(wanted.map(|file| file.id).collect()))
 }
 
 /// Whether a run waits for a review of its workspace.

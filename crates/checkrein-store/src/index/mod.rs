@@ -115,6 +115,11 @@ impl SearchIndex {
         either!(&self.0, index => index.state(model))
     }
 
+    /// The commit it is of; none before anything was put there.
+    pub fn head(&self) -> Result<Option<String>, StoreError> {
+        either!(&self.0, index => index.head())
+    }
+
     /// Changes whenever anything in it does; 0 before anything was put there.
     pub fn generation(&self) -> Result<u64, StoreError> {
         either!(&self.0, index => index.generation())

@@ -207,6 +207,13 @@ impl PostgresIndex {
         })
     }
 
+    pub fn head(&self) -> Result<Option<String>, StoreError> {
+        self.read(|connection| {
+            let sql = "SELECT head FROM checkrein_index_state WHERE job = ?1";
+            Ok(connection.query_row(sql, [&self.job], |row| row.get(0)).optional()?)
+        })
+    }
+
     pub fn generation(&self) -> Result<u64, StoreError> {
         self.read(|connection| {
             let sql = "SELECT generation FROM checkrein_index_state WHERE job = ?1";

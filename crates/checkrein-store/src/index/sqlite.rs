@@ -169,6 +169,10 @@ impl SqliteIndex {
         }))
     }
 
+    pub fn head(&self) -> Result<Option<String>, StoreError> {
+        Ok(self.connection.query_row("SELECT head FROM state", [], |row| row.get(0)).optional()?)
+    }
+
     /// Changes whenever anything in it does; 0 before anything was put there.
     pub fn generation(&self) -> Result<u64, StoreError> {
         let found = self.connection.query_row("SELECT generation FROM state", [], |row| row.get::<_, i64>(0));

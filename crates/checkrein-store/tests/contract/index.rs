@@ -63,7 +63,7 @@ pub async fn what_changed_is_found_and_what_is_gone_is_not(open: Open<'_>) {
     let place = place(&store, "j1");
     assert!(place.open_existing().unwrap().is_none() && !place.is_there().unwrap());
     let mut index = place.open().unwrap();
-    assert_eq!(index.state("m").unwrap(), None);
+    assert_eq!((index.state("m").unwrap(), index.head().unwrap()), (None, None));
     let unreadable = Indexed::Unreadable("it is encrypted".to_owned());
     index
         .update(&update(
@@ -79,6 +79,7 @@ pub async fn what_changed_is_found_and_what_is_gone_is_not(open: Open<'_>) {
     assert_eq!((state.files, state.chunks, state.missing), (3, 3, 3));
     assert_eq!(state.unreadable, [("x.pdf".to_owned(), "it is encrypted".to_owned())]);
     assert_eq!((state.head.as_str(), state.built_at), ("c1", time(7)));
+    assert_eq!(index.head().unwrap().as_deref(), Some("c1"));
     // Endings do not matter, odd words are no syntax.
     assert_eq!(found(&index, &["migration"], None), ["migrating the database"]);
     assert_eq!(found(&index, &["zebras", "note", "NEAR(", "*", "\"", "' | !", ":*"], None).len(), 2);
