@@ -162,7 +162,7 @@ fn commits_are_told_in_parts_and_by_file() {
 fn a_commit_is_named_by_its_beginning_and_nothing_else() {
     let job = Job::with(&[("a", "1")]);
     let head = job.person_pushes(&[("b", "2")]);
-    let short = &head.as_str()[..10];
+    let short = head.as_str().get(..10).unwrap();
     let named = |text: &str| job.bare.commit_named(text).unwrap();
     assert_eq!((named(short), named(head.as_str())), (Some(head.clone()), Some(head.clone())));
     assert_eq!(

@@ -109,10 +109,10 @@ fn measured(store: &Store, name: &str) {
     let rows: Vec<NewVector> = missing.iter().map(|(digest, _)| digest).zip(&vectors).map(row).collect();
     index.put_vectors(Model::NAME, &rows).unwrap();
 
-    let tuned = asked(&index, &model, QUESTIONS);
+    let tuned = asked(&index, model, QUESTIONS);
     assert!(tuned.words.asked >= 100);
     tuned.print(&format!("{name}, the set that fusion was chosen by"));
-    let held_out = asked(&index, &model, HELD_OUT);
+    let held_out = asked(&index, model, HELD_OUT);
     held_out.print(&format!("{name}, held out"));
     tuned.together_is_better();
     held_out.together_is_better();

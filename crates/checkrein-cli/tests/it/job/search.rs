@@ -89,6 +89,16 @@ fn a_boundary_that_passes_is_not_indexed_and_an_index_ends_with_its_job() {
 }
 
 #[test]
+fn a_job_that_failed_keeps_its_index_for_whoever_asks_why() {
+    let agent = PLANS.replace("*.tactical) printf", "*.tactical) exit 7; printf");
+    let job = job(scene(&agent), &[], 3);
+    job.approve(1);
+    assert_eq!(job.status(), "failed");
+    assert!(index(&job).is_file());
+    assert_eq!(found(&job, "zanzibar", &["--by", "words"])[0]["file"], "plan.md");
+}
+
+#[test]
 fn jobs_do_not_find_what_is_another_ones_and_a_cancelled_one_forgets() {
     let one = job(scene(PLANS), &[], 3);
     let other = super::give(&one.place, &["--autonomy", "review"]);
