@@ -145,8 +145,8 @@ fn a_comment_has_to_be_about_something_that_is_there() {
     for (comment, why) in [
         ("nowhere=x", "`nowhere` did not change"),
         ("nowhere:1=x", "`nowhere` did not change"),
-        ("two:3=x", "`two` has 2 lines, not 3"),
-        ("readme:2=x", "`readme` has 1 line, not 2"),
+        ("two:3=x", "`two` has 2 lines, there is no line 3"),
+        ("readme:2=x", "`readme` has 1 line, there is no line 2"),
     ] {
         for verb in ["request-changes", "approve", "review"] {
             let refused = job.ann(verb, &["--comment", "two:1=fine", "--comment", comment], 6);
