@@ -249,8 +249,9 @@ def next_review(scene, before):
         return None
     if review["revision"] > before["revision"]:
         return review
-    there = f"checkrein/{scene.id}/main" in desk_of(scene).branches()
-    return review if there and desk_of(scene).pull()["state"] == "open" else None
+    desk = desk_of(scene)
+    there = f"checkrein/{scene.id}/main" in desk.branches()
+    return review if there and desk.pull(review["forge"]["number"])["state"] == "open" else None
 
 
 def away(scene):
