@@ -94,7 +94,7 @@ def one(asked, kind, forge, case):
 
 def one_by_one(asked, kind, forge):
     for case in contract.ALONE:
-        if wanted(asked, kind, case.__name__) and (asked.long or asked.cases or kind == "github"):
+        if wanted(asked, kind, case.__name__) and (asked.long or asked.cases):
             one(asked, kind, forge, case)
     if wanted(asked, kind, "kills"):
         kills.run(asked.binary, forge, asked.long)
