@@ -135,7 +135,8 @@ impl Bare {
         fs::write(inside.join("HEAD"), format!("ref: {}\n", branch.reference()))?;
         fs::write(inside.join("info/attributes"), ATTRIBUTES)?;
         let packed: String = references.iter().map(|(name, oid)| format!("{oid} {name}\n")).collect();
-        fs::write(inside.join("packed-refs"), format!("# pack-refs with: sorted \n{packed}"))?;
+        // They are branches, so nothing has to be peeled; GitPython, and with it aider, reads no file that does not say so.
+        fs::write(inside.join("packed-refs"), format!("# pack-refs with: peeled sorted \n{packed}"))?;
         match fs::copy(self.path().join("shallow"), inside.join("shallow")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
