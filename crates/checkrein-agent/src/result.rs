@@ -65,20 +65,44 @@ fn write(path: &Path, value: &Value) -> Result<(), String> {
     std::fs::rename(&beside, path).map_err(broken)
 }
 
-/// A result in what an agent said, of one that cannot write the file.
-pub fn spoken_result(task: &AgentTask, said: &str) {
+/// Hands in the result in what an agent said, of one that cannot write the file: whether there was one. What it wrote to
+/// the file itself counts, unless that is `ours` from what it said before.
+pub fn spoken_result(task: &AgentTask, said: &str, ours: bool) -> bool {
     let variable = if task.is_job() { env::RESULT } else { env::RESPONSE };
-    let Some(path) = named(variable).filter(|path| !path.exists()) else { return };
-    if let Some(result) = fenced(said) {
-        let _ = write(&path, &result);
-    }
+    let Some(path) = named(variable).filter(|path| ours || !path.exists()) else { return false };
+    let Some(block) = marked(said) else { return false };
+    let fields = match serde_json::from_str::<Value>(block) {
+        Ok(Value::Object(fields)) => fields,
+        // Without a word it would be as if nothing had been handed in.
+        Ok(_) => unreadable("it is not an object"),
+        Err(error) => unreadable(&error.to_string()),
+    };
+    let mut result = match so_far(&path) {
+        Value::Object(before) if ours => before,
+        _ => Map::new(),
+    };
+    result.extend(fields);
+    write(&path, &Value::Object(result)).is_ok()
 }
 
-/// The last object in a block that is marked as a result.
-fn fenced(said: &str) -> Option<Value> {
-    let (_, rest) = said.rsplit_once("```checkrein-result")?;
-    let (block, _) = rest.split_once("```")?;
-    serde_json::from_str::<Value>(block.trim()).ok().filter(Value::is_object)
+fn unreadable(why: &str) -> Map<String, Value> {
+    let text = format!("the result at the end of the answer cannot be read: {why}");
+    Map::from_iter([("warnings".to_owned(), Value::Array(vec![Value::String(text)]))])
+}
+
+/// What is marked as a result, the last time.
+fn marked(said: &str) -> Option<&str> {
+    let between = |begin: &str, end: &str| {
+        let (before, rest) = said.rsplit_once(begin)?;
+        let (block, _) = rest.split_once(end)?;
+        Some((before.len(), block.trim()))
+    };
+    let tagged = between("<checkrein-result>", "</checkrein-result>");
+    let fenced = between("```checkrein-result", "```");
+    let (_, block) = tagged.into_iter().chain(fenced).max_by_key(|(at, _)| *at)?;
+    // Some models put every object into a fence.
+    let inner = block.strip_prefix("```json").or_else(|| block.strip_prefix("```"));
+    Some(inner.and_then(|inner| inner.strip_suffix("```")).map_or(block, str::trim))
 }
 
 #[cfg(test)]
@@ -98,10 +122,21 @@ mod tests {
                 "```checkrein-result\n{}\n```\nand\n```checkrein-result\n{\"a\": 1}\n```",
                 Some(json!({"a": 1})),
             ),
+            ("<checkrein-result>\n{\"a\": 1}\n</checkrein-result>\nbye", Some(json!({"a": 1}))),
+            (
+                "<checkrein-result>{\"a\": 1}</checkrein-result>\n```checkrein-result\n{\"a\": 2}\n```",
+                Some(json!({"a": 2})),
+            ),
+            (
+                "<checkrein-result>\n```json\n{\"a\": \"```\"}\n```\n</checkrein-result>",
+                Some(json!({"a": "```"})),
+            ),
             ("```checkrein-result\nno\n```", None),
+            ("<checkrein-result>\n{\"a\": 1}", None),
             ("```json\n{}\n```", None),
         ] {
-            assert_eq!(fenced(said), expected, "{said}");
+            let found = marked(said).and_then(|block| serde_json::from_str::<Value>(block).ok());
+            assert_eq!(found, expected, "{said}");
         }
     }
 }

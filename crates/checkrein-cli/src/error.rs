@@ -218,6 +218,7 @@ impl From<EngineError> for CliError {
             | EngineError::Arguments { .. }
             | EngineError::NotOnce { .. }
             | EngineError::TooManyProposals(_)
+            | EngineError::NoLevel(_)
             | EngineError::TooLong { .. }
             | EngineError::Unsettled(_)
             | EngineError::BadDocument(_)
@@ -301,7 +302,7 @@ impl From<EngineError> for CliError {
                 Some("look at it with `checkrein review ID`, then approve with `--digest` and what it shows")
             }
             EngineError::NoAgent => Some(
-                "name one with `--agent 'claude -p'`, or as `agent:` in checkrein.yaml; a script will do: `--agent cmd:./agent.sh`",
+                "name one with `--agent claude`, or as `agent:` in checkrein.yaml; a script will do: `--agent cmd:./agent.sh`",
             ),
             EngineError::NoIndex { .. } => Some(
                 "a job is indexed when it is held for a review; `checkrein log RUN` and `checkrein report RUN` show more",

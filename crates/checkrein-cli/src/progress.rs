@@ -7,7 +7,7 @@ use std::time::Duration;
 use checkrein_core::decision::StepOrHook;
 use checkrein_core::report::duration_words;
 use checkrein_core::response::Status;
-use checkrein_core::run::job::{ForgeNews, JobPhase};
+use checkrein_core::run::job::{AgentOutcome, ForgeNews, JobPhase};
 use checkrein_core::run::{Interruption, Place, Run, RunEvent};
 use checkrein_engine::Watch;
 use checkrein_server::wire::event::said as said_as_json;
@@ -95,7 +95,7 @@ impl Watch for Progress {
         if let Progress::Live(live) = self {
             live.show(run, at, event);
         }
-        if let Some(text) = said(event) {
+        if let Some(text) = said(run, event) {
             self.line(&text);
         }
     }
@@ -163,12 +163,20 @@ fn stage_of(phase: &JobPhase) -> String {
     text
 }
 
+/// Whether the agent of a job says that somebody else has to do something first.
+fn is_blocked(run: &Run) -> bool {
+    let work = run.job().and_then(|(_, job)| job.phase.work.as_ref());
+    work.is_some_and(|work| work.result.outcome == AgentOutcome::Blocked)
+}
+
 /// What an event is to somebody who watches; most are nothing.
-fn said(event: &RunEvent) -> Option<String> {
+fn said(run: &Run, event: &RunEvent) -> Option<String> {
     Some(match event {
         RunEvent::PhaseStarted { phase } => format!("phase {}", one_line(phase)),
         RunEvent::AttemptFinished(attempt) => {
             let mark = match attempt.response.status {
+                // An agent that cannot go on has done nothing wrong, and nothing that is done.
+                Status::Success if is_blocked(run) => "blocked",
                 Status::Success if attempt.response.findings().next().is_none() => "ok",
                 Status::Success | Status::Warning => "warning",
                 Status::Failure => "failed",

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::config::agent::{single_commands, stands_for};
 use crate::shown::one_line;
 
 /// One thing it did.
@@ -258,8 +259,11 @@ impl Told {
 
     /// Commands that failed when they were last run and are among these patterns; all, if there are none.
     pub fn failed_commands<'t>(&'t self, patterns: &'t [String]) -> impl Iterator<Item = &'t str> {
+        // A test is run with a change of directory before it, or with a look at the end of what it says.
         let wanted = move |command: &str| {
-            patterns.is_empty() || patterns.iter().any(|pattern| fast_glob::glob_match(pattern, command))
+            patterns.is_empty()
+                || stands_for(patterns, command)
+                || single_commands(command).any(|part| stands_for(patterns, part))
         };
         let failed = self.commands.iter().filter(|(_, failed)| **failed).map(|(command, _)| command.as_str());
         failed.filter(move |command| wanted(command))
@@ -324,6 +328,23 @@ mod tests {
             "what passed later is no failure"
         );
         assert_eq!(told.failed_commands(&["cargo *".to_owned()]).count(), 0);
+    }
+
+    #[test]
+    fn which_commands_a_pattern_stands_for() {
+        for (pattern, command, counts) in [
+            ("cargo test*", "cargo test", true),
+            ("cargo test*", "cargo test --test agents crates/one/src", true),
+            ("cargo test*", "cd crates/one && cargo test 2>&1", true),
+            ("./check *", "./check src/a.rs", true),
+            ("cargo test*", "echo cargo test", false),
+            ("cargo test*", "cargo build", false),
+        ] {
+            let mut told = Told::default();
+            told.commands.insert(command.to_owned(), true);
+            let patterns = [pattern.to_owned()];
+            assert_eq!(told.failed_commands(&patterns).count() == 1, counts, "{pattern}: {command}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Text that others wrote, as it is shown to a person: it says what it says and does nothing else.
 
+use std::error::Error;
+
 use crate::checkpoint::is_invisible;
 
 /// Text of an agent or a file, unable to command the terminal; it keeps its lines.
@@ -15,6 +17,17 @@ pub fn harmless(text: &str) -> String {
 /// The same on one line.
 pub fn one_line(text: &str) -> String {
     text.split(['\n', '\r']).map(harmless).collect::<Vec<_>>().join(" ")
+}
+
+/// An error with everything that caused it.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
 }
 
 /// `1 file`, `2 files`.

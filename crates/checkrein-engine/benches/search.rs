@@ -15,7 +15,7 @@ use checkrein_store::{NewVector, Store};
 #[path = "shared/mod.rs"]
 mod shared;
 
-use shared::{Table, median, ms, rate, verdict};
+use shared::{Table, median, ms, rate, repository, verdict};
 
 const FILES: usize = 400;
 const SECTIONS: usize = 25;
@@ -136,6 +136,7 @@ impl Scene {
     /// A job that waits for the review of many documents.
     fn new(place: &Path) -> Result<Scene, Box<dyn Error>> {
         let binary = std::env::var("CHECKREIN_BIN").map_err(|_| "run it by scripts/bench")?;
+        repository(place)?;
         let workspace = place.join("workspace");
         std::fs::create_dir_all(&workspace)?;
         for file in 0..FILES {

@@ -117,7 +117,7 @@ fn with_agent(plan: Plan, settings: &Settings) -> Result<Plan, DefinitionError> 
     if let (Some(task), None) = (needs, &agent) {
         return refuse(
             format!("step `{}` is for an agent, and none is configured", task.id),
-            "name its command as `agent:` in the workflow or in checkrein.yaml, such as `agent: claude -p`",
+            "name one as `agent:` in the workflow or in checkrein.yaml, such as `agent: claude`",
         );
     }
     let agent_spec = match &agent {

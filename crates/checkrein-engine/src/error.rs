@@ -116,6 +116,8 @@ pub enum EngineError {
     FileThere(String),
     #[error("`{0}` is a link or another repository, not a text")]
     NotAText(String),
+    #[error("`{0}` is no level of a job")]
+    NoLevel(String),
     #[error("`{what}` is longer than {} KiB", bytes_max >> 10)]
     TooLong { what: String, bytes_max: usize },
     #[error("review `{0}` has no conflict")]

@@ -20,6 +20,7 @@ mod named_worker;
 mod notification;
 mod policy;
 pub mod process;
+mod reach;
 mod request;
 mod run;
 mod search;
@@ -54,13 +55,14 @@ pub use authority::{Act, MATRIX, allowed, least};
 pub use checkpoint::{CheckpointView, Judged, Naming, NewCheckpoint, VerdictRequest};
 
 pub use checkrein_agent::{Found as AgentFound, HOST, doctor as agents_found, host};
+pub use checkrein_store::OpenChat;
 pub use companion::{Asking, ChatOf, ChatPiece, ChatView};
 pub use definition::{Defined, DefinitionError, RunRequest, define};
 pub use doctor::{Finding, State, examine, examine_server};
 pub use error::EngineError;
 pub use event::EventsOf;
 pub use expert::{ExpertFiles, ExpertRow, FoundExpert, expert_among, find_expert, list_experts};
-pub use forge::{ForgeLink, HintError, examine_forge};
+pub use forge::{ForgeLink, HintError, Looked, examine_forge};
 pub use frame::{Client, HookAnswer, SessionWanted, SweptFrames};
 pub use inbox::{AskKind, Asks, Waiting};
 pub use job::{

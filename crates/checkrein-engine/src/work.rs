@@ -38,7 +38,7 @@ impl Engine {
         watch: &mut dyn WatchWork,
     ) -> Result<(), EngineError> {
         // What people did in a forge may let a run go on.
-        for id in self.due_forges() {
+        for id in self.due_forges(self.now()) {
             if let Err(error) = self.look_at_forge(&id).await {
                 watch.failed(&id, &error);
             }

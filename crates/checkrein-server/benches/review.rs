@@ -11,7 +11,7 @@ mod shared;
 mod served;
 
 use served::{Browser, Server};
-use shared::{Table, verdict};
+use shared::{Table, repository, verdict};
 
 const STORE: &str = "store.db";
 const LINES: usize = 5_000;
@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     served::binary()?;
     let place = tempfile::tempdir_in(std::env::current_dir()?)?;
     let place = place.path();
+    repository(place)?;
     prepare(place)?;
     let token = served::token(place, STORE)?;
     let job = served::run(place, STORE, &["job", "Write much", "--agent", "cmd:./agent.sh", "--queue"])?;

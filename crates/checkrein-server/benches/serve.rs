@@ -12,14 +12,18 @@ use checkrein_core::config::Settings;
 use checkrein_core::deliverable::Deliverable;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_engine::{Engine, NewCheckpoint, VerdictRequest};
-use checkrein_store::Store;
+use checkrein_store::{Store, StoreAddress};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+#[path = "../../checkrein-store/tests/shared/postgres.rs"]
+#[allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "shared with tests")]
+mod postgres;
 #[path = "../../checkrein-engine/benches/shared/mod.rs"]
 mod shared;
 
 mod served;
 
+use postgres::PostgresServer;
 use served::Server;
 use shared::{Table, rate, verdict};
 
@@ -42,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let (mut own, mut over) = (Vec::new(), Vec::new());
     for turn in 0..TURNS {
-        own.push(store_alone(&place.path().join(format!("own-{turn}.db")))?);
+        own.push(store_alone(Store::open(&place.path().join(format!("own-{turn}.db")))?)?);
         let server = Asked::start(place.path(), &format!("served-{turn}.db"))?;
         over.push(server.changes()?);
     }
@@ -55,6 +59,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         &verdict(share >= 0.5, "≥ 50 % of the store"),
         format!("{:.0} % of it", 100.0 * share),
     );
+
+    let database = PostgresServer::start(&[]);
+    let (mut own, mut over) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        own.push(store_alone(Store::open_at(&StoreAddress::parse(&database.database())?, place.path())?)?);
+        over.push(Asked::start(place.path(), &database.database())?.changes()?);
+    }
+    let (own, over) = (middle(own), middle(over));
+    table.row("64 tasks on a PostgreSQL, changes", rate(own), "", "its floor".into());
+    let share = format!("{:.0} % of it", 100.0 * over / own);
+    table.row("64 clients over HTTP on a PostgreSQL, changes", rate(over), "", share);
+    drop(database);
 
     let server = Asked::start(place.path(), "idle.db")?;
     let idle = server.server.memory()?;
@@ -82,8 +98,8 @@ fn mb(bytes: f64) -> String {
 }
 
 /// Changes per second without a server in between.
-fn store_alone(path: &Path) -> Result<f64, Box<dyn Error>> {
-    let engine = Arc::new(Engine::new(Store::open(path)?, Settings::new(None, None, None, Vec::new())?));
+fn store_alone(store: Store) -> Result<f64, Box<dyn Error>> {
+    let engine = Arc::new(Engine::new(store, Settings::new(None, None, None, Vec::new())?));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let by = Principal::new("bench", PrincipalKind::Person, Role::Admin);
     let begun = Instant::now();

@@ -59,7 +59,7 @@ pub async fn asked(call: &Call, of: ChatOf, text: String) -> Result<Answered, Pr
     let app = &call.app;
     let listener = Listener {
         run: asking.run.clone(),
-        first: Some(Piece::Asked { message: Message::from(asking.question) }),
+        first: Some(Piece::Asked { message: asking.question }),
         told,
         known: Known { app: app.clone(), by: call.by()?.clone(), session },
         _counted: app.metrics().listener(),
@@ -76,11 +76,8 @@ pub async fn answered(call: &Call, of: ChatOf, text: String) -> Result<Created<A
     };
     let view = call.engine().chat(call.by()?, &of, i64::MAX, 1).await?;
     let made = view.proposals.into_iter().filter(|proposal| proposal.message == answer.id);
-    let whole = AnsweredJson {
-        question: Message::from(asking.question),
-        proposals: made.map(Proposal::from).collect(),
-        answer,
-    };
+    let whole =
+        AnsweredJson { question: asking.question, proposals: made.map(Proposal::from).collect(), answer };
     let made = Created::new(whole);
     Ok(match &asking.run {
         Some(run) => made.about(run),
@@ -115,9 +112,8 @@ async fn write(app: &App, asking: &Asking, tell: &UnboundedSender<Piece>) -> Res
     // Whoever listens may have gone; the answer is written all the same.
     let mut hear = |piece: ChatPiece| drop(tell.send(Piece::from(piece)));
     let answer = app.engine().answer_chat(asking, &mut hear, app.closing()).await?;
-    let message = Message::from(answer);
-    let _ = tell.send(Piece::Answered { message: message.clone() });
-    Ok(message)
+    let _ = tell.send(Piece::Answered { message: answer.clone() });
+    Ok(answer)
 }
 
 /// A conversation, in the form that is accepted.
@@ -243,9 +239,21 @@ impl Following {
     async fn read(&mut self) -> Option<String> {
         let view = self.known.app.engine().chat(&self.known.by, &self.of, 0, FOLLOWED).await.ok()?;
         let mut new = String::new();
+        // What prepared a job has the job's secrets from then on.
+        self.run = view.run;
+        match (&self.of, &self.run) {
+            (ChatOf::Chat(_), None) => {
+                self.tell("draft".to_owned(), &Piece::Drafted { draft: view.draft }, &mut new);
+            }
+            (ChatOf::Chat(_), Some(run)) => {
+                let run_id = run.to_string();
+                self.tell("given".to_owned(), &Piece::Given { run_id }, &mut new);
+            }
+            (ChatOf::Run(_), _) => {}
+        }
         for message in view.messages {
             let id = format!("m {}", message.id);
-            self.tell(id, &Piece::Said { message: message.into() }, &mut new);
+            self.tell(id, &Piece::Said { message }, &mut new);
         }
         for proposal in view.proposals {
             let id = format!("p {}", proposal.id);

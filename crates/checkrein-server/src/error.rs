@@ -285,6 +285,7 @@ impl From<&EngineError> for Kind {
             | EngineError::Arguments { .. }
             | EngineError::NotOnce { .. }
             | EngineError::TooManyProposals(_)
+            | EngineError::NoLevel(_)
             | EngineError::TooLong { .. }
             | EngineError::Unsettled(_)
             | EngineError::NoAgent

@@ -58,24 +58,37 @@ impl Tail {
         };
         loop {
             changes.borrow_and_update();
-            loop {
-                let events = engine.store().events(last, None, READ_AT_ONCE).await?;
-                let more = events.len() == READ_AT_ONCE;
-                for event in events {
-                    last = event.position;
-                    *from = Some(last);
-                    // Nobody may listen.
-                    let _ = self.0.send(Arc::new(event));
-                }
-                if !more {
-                    break;
-                }
+            match self.unheard(engine).await? {
+                Some(now) => last = now,
+                None => loop {
+                    let events = engine.store().events(last, None, READ_AT_ONCE).await?;
+                    let more = events.len() == READ_AT_ONCE;
+                    for event in events {
+                        last = event.position;
+                        *from = Some(last);
+                        // Nobody may listen any more.
+                        let _ = self.0.send(Arc::new(event));
+                    }
+                    if !more {
+                        break;
+                    }
+                },
             }
             *from = Some(last);
             if changes.changed().await.is_err() {
                 return Ok(());
             }
         }
+    }
+
+    /// A position up to which nobody needs to be told anything, where nobody listens.
+    async fn unheard(&self, engine: &Engine) -> Result<Option<Position>, EngineError> {
+        if self.0.receiver_count() > 0 {
+            return Ok(None);
+        }
+        let now = engine.last_position().await?;
+        // INVARIANT: asked again after the look. Whoever comes from here on reads the store up to it themselves.
+        Ok((self.0.receiver_count() == 0).then_some(now))
     }
 }
 

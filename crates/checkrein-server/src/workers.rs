@@ -1,14 +1,14 @@
 //! Workers beside the requests, each on a thread of its own: what they wait for must not keep requests
 //! waiting.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use checkrein_core::principal::Principal;
 use checkrein_core::run::RunId;
-use checkrein_engine::{ClaimedRun, Engine, EngineError, RunView, Shift, WatchWork};
+use checkrein_engine::{ClaimedRun, Engine, EngineError, Looked, RunView, Shift, WatchWork};
 use checkrein_store::Version;
 use tokio::sync::{Notify, oneshot, watch};
 
@@ -37,9 +37,17 @@ pub struct Workers {
 struct UnderWay {
     runs: Mutex<HashSet<RunId>>,
     /// Jobs whose forge is looked at.
-    looks: Mutex<HashSet<RunId>>,
+    looks: Mutex<HashMap<RunId, Look>>,
     ended: Notify,
     threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+enum Look {
+    UnderWay,
+    /// Somebody drives the job and sees to its forge, or it could not be looked at; until then nobody tries.
+    Left {
+        until: Instant,
+    },
 }
 
 /// Who asks and decides a thousand times a second is not looked after a thousand times.
@@ -48,6 +56,8 @@ const LOOK_MIN: Duration = Duration::from_millis(20);
 const ROOM_EVERY: Duration = Duration::from_millis(50);
 /// So many forges are looked at at once.
 const LOOKS_MAX: usize = 4;
+/// How long the forge of a job is left to somebody else who drives it.
+const LEFT_TO_OTHERS: Duration = Duration::from_secs(2);
 /// How long a look around that failed is waited for.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
@@ -71,7 +81,8 @@ impl Workers {
                 self.engine.enter(u32::try_from(self.work.runs).unwrap_or(u32::MAX)).await?;
                 loop {
                     changes.borrow_and_update();
-                    for id in self.engine.due_forges() {
+                    let seen = self.engine.now();
+                    for id in self.engine.due_forges(seen) {
                         self.look(id);
                     }
                     self.engine.free_left_runs().await?;
@@ -81,7 +92,7 @@ impl Workers {
                     tokio::select! {
                         _ = changes.changed() => tokio::time::sleep(LOOK_MIN).await,
                         () = self.under_way.ended.notified() => {}
-                        () = tokio::time::sleep(self.engine.rest()) => {}
+                        () = tokio::time::sleep(self.engine.rest(seen)) => {}
                     }
                 }
             };
@@ -128,20 +139,36 @@ impl Workers {
 
     /// Looks at the forge of a job beside everything else: a forge may take its time.
     fn look(&self, id: RunId) {
+        // Whoever goes on with it sees to its forge.
+        if self.under_way.runs.lock().unwrap_or_else(PoisonError::into_inner).contains(&id) {
+            return;
+        }
         let mut looks = self.under_way.looks.lock().unwrap_or_else(PoisonError::into_inner);
-        if looks.len() >= LOOKS_MAX || looks.contains(&id) {
+        looks.retain(|_, look| match look {
+            Look::UnderWay => true,
+            Look::Left { until } => *until > Instant::now(),
+        });
+        let under_way = looks.values().filter(|look| matches!(look, Look::UnderWay)).count();
+        if under_way >= LOOKS_MAX || looks.contains_key(&id) {
             return;
         }
         let (own, run) = (self.clone(), id.clone());
         let looking = move || async move {
-            if let Err(error) = own.engine.look_at_forge(&run).await {
-                (own.work.watcher)().failed(&run, &error);
+            let looked = own.engine.look_at_forge(&run).await;
+            if let Err(error) = &looked {
+                (own.work.watcher)().failed(&run, error);
             }
-            own.under_way.looks.lock().unwrap_or_else(PoisonError::into_inner).remove(&run);
-            own.under_way.ended.notify_one();
+            let mut looks = own.under_way.looks.lock().unwrap_or_else(PoisonError::into_inner);
+            // One that could not be looked at is as due as before: nobody is woken for it.
+            if let Ok(Looked::Done) = looked {
+                looks.remove(&run);
+                own.under_way.ended.notify_one();
+            } else {
+                looks.insert(run, Look::Left { until: Instant::now() + LEFT_TO_OTHERS });
+            }
         };
         if self.spawn(looking).is_ok() {
-            looks.insert(id);
+            looks.insert(id, Look::UnderWay);
         }
     }
 
@@ -152,6 +179,9 @@ impl Workers {
 
     fn end(&self, id: &RunId) {
         self.under_way.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let mut looks = self.under_way.looks.lock().unwrap_or_else(PoisonError::into_inner);
+        looks.retain(|run, look| run != id || matches!(look, Look::UnderWay));
+        drop(looks);
         self.under_way.ended.notify_one();
     }
 

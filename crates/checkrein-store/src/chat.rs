@@ -23,6 +23,16 @@ pub struct ChatRow {
     pub created_at: Timestamp,
 }
 
+/// A conversation that has led to no job yet, as it is listed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenChat {
+    pub chat: ChatRow,
+    /// When somebody last said something in it, or wrote something down.
+    pub updated_at: Timestamp,
+    /// What was asked first.
+    pub first_question: Option<String>,
+}
+
 /// What became of a question.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
@@ -66,19 +76,7 @@ pub(crate) fn begin(
     connection
         .prepare_cached("DELETE FROM chats WHERE run IS NULL AND updated_ms < ?1")?
         .execute([old_before.as_millisecond()])?;
-    connection
-        .prepare_cached(
-            "INSERT INTO chats (id, run, begun_by, draft, created_ms, updated_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?5)
-             ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![
-            chat.id,
-            chat.run.as_ref().map(RunId::as_str),
-            chat.begun_by,
-            written(&chat.draft)?,
-            chat.created_at.as_millisecond(),
-        ])?;
-    Ok(())
+    insert(connection, chat, chat.created_at, "ON CONFLICT DO NOTHING")
 }
 
 const CHAT: &str = "SELECT id, run, begun_by, draft, created_ms FROM chats";
@@ -97,6 +95,117 @@ pub(crate) fn of_run(connection: &Connection, run: &str) -> Result<Option<ChatRo
         .query_row([run], |row| Ok(read(row)))
         .optional()?;
     row.transpose()
+}
+
+/// Those that have led to no job yet, of one person or of everybody, the newest first.
+pub(crate) fn open(
+    connection: &Connection,
+    begun_by: Option<&str>,
+    limit: usize,
+) -> Result<Vec<OpenChat>, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT id, run, begun_by, draft, created_ms, updated_ms,
+                (SELECT m.text FROM chat_messages AS m WHERE m.chat = chats.id AND m.person IS NOT NULL
+                 ORDER BY m.number LIMIT 1)
+         FROM chats WHERE run IS NULL AND (?1 IS NULL OR begun_by = ?1)
+         ORDER BY updated_ms DESC, number DESC LIMIT ?2",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = select.query_map(params![begun_by, limit], |row| Ok(read_open(row)))?;
+    let mut items = Vec::new();
+    for row in rows {
+        items.push(row??);
+    }
+    Ok(items)
+}
+
+fn read_open(row: &Row<'_>) -> Result<OpenChat, StoreError> {
+    let chat = read(row)?;
+    let updated_at = time(row.get(5)?, || format!("conversation `{}`", chat.id))?;
+    Ok(OpenChat { chat, updated_at, first_question: row.get(6)? })
+}
+
+/// Every conversation and when it was last touched, the oldest first, after the one numbered `after`.
+pub(crate) fn all(
+    connection: &Connection,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<(i64, ChatRow, Timestamp)>, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT id, run, begun_by, draft, created_ms, updated_ms, number FROM chats
+         WHERE number > ?1 ORDER BY number LIMIT ?2",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = select.query_map(params![after, limit], |row| {
+        Ok((row.get::<_, i64>(6)?, row.get::<_, i64>(5)?, read(row)))
+    })?;
+    let mut items = Vec::new();
+    for row in rows {
+        let (number, updated_ms, chat) = row?;
+        let chat = chat?;
+        let updated_at = time(updated_ms, || format!("conversation `{}`", chat.id))?;
+        items.push((number, chat, updated_at));
+    }
+    Ok(items)
+}
+
+/// Puts a conversation there as it was elsewhere.
+pub(crate) fn put_chat(
+    connection: &Connection,
+    chat: &ChatRow,
+    updated_at: Timestamp,
+) -> Result<(), StoreError> {
+    insert(connection, chat, updated_at, "")
+}
+
+fn insert(
+    connection: &Connection,
+    chat: &ChatRow,
+    updated_at: Timestamp,
+    otherwise: &str,
+) -> Result<(), StoreError> {
+    let sql = format!(
+        "INSERT INTO chats (id, run, begun_by, draft, created_ms, updated_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         {otherwise}"
+    );
+    connection.prepare_cached(&sql)?.execute(params![
+        chat.id,
+        chat.run.as_ref().map(RunId::as_str),
+        chat.begun_by,
+        written(&chat.draft)?,
+        chat.created_at.as_millisecond(),
+        updated_at.as_millisecond(),
+    ])?;
+    Ok(())
+}
+
+/// Puts a proposal there as it was elsewhere.
+pub(crate) fn put_proposal(
+    connection: &Connection,
+    chat: &str,
+    proposal: &Proposal,
+) -> Result<(), StoreError> {
+    let (settled_by, settled_at) =
+        proposal.settled.as_ref().map(|(by, at)| (by, at.as_millisecond())).unzip();
+    connection
+        .prepare_cached(
+            "INSERT INTO chat_proposals
+                 (chat, id, message, asked_by, body, status, made_ms, settled_by, settled_ms, outcome)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute(params![
+            chat,
+            proposal.id,
+            proposal.message,
+            proposal.asked_by,
+            written(&proposal.proposed)?,
+            proposal.status.name(),
+            proposal.made_at.as_millisecond(),
+            settled_by,
+            settled_at,
+            proposal.outcome,
+        ])?;
+    Ok(())
 }
 
 /// Goes on in a job. False where it is about one already, or the job has another conversation.
@@ -157,7 +266,7 @@ pub(crate) fn ask(
     Ok(Asked::Begun)
 }
 
-fn put(connection: &Connection, chat: &str, message: &Message) -> Result<(), StoreError> {
+pub(crate) fn put(connection: &Connection, chat: &str, message: &Message) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "INSERT INTO chat_messages (id, chat, person, status, stage, text, uses, note, tokens, said_ms, updated_ms)

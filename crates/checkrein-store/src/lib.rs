@@ -30,7 +30,7 @@ mod writer;
 pub use address::StoreAddress;
 pub use answered::{KeptAnswer, KeyedRequest, KnownRequest};
 pub use block_on::{block_on, block_on_until};
-pub use chat::{Asked, ChatRow, Grown, NewProposal};
+pub use chat::{Asked, ChatRow, Grown, NewProposal, OpenChat};
 pub use checkpoint::{CheckpointFilter, Page, StoredCheckpoint};
 pub use delivery::{Delivered, DeliveryRow, Health, NewDelivery};
 pub use error::{CommitError, StoreError};

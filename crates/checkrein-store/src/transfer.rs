@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
+use checkrein_core::companion::{Draft, Message, Proposal, ProposalStatus, Proposed};
 use checkrein_core::deliverable::{Digest, Encoding};
 use checkrein_core::event::Event;
 use checkrein_core::frame::{Frame, SessionState, Suggestion};
@@ -14,7 +15,7 @@ use checkrein_core::run::{RunId, State};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{StoreError, StoredRun};
+use crate::{ChatRow, StoreError, StoredRun};
 
 pub(crate) const FORMAT: u32 = 1;
 
@@ -32,6 +33,12 @@ pub(crate) enum Line<'l> {
         runs: u64,
         #[serde(default)]
         frame_sessions: u64,
+        #[serde(default)]
+        chats: u64,
+        #[serde(default)]
+        chat_messages: u64,
+        #[serde(default)]
+        chat_proposals: u64,
     },
     Event {
         stream: String,
@@ -94,6 +101,58 @@ pub(crate) enum Line<'l> {
         frames: Vec<Frame>,
         suggestions: Vec<Suggestion>,
     },
+    /// A conversation; what was said and proposed in it follows, in order.
+    Chat {
+        id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
+        begun_by: String,
+        draft: Box<Draft>,
+        created_at: Timestamp,
+        updated_at: Timestamp,
+    },
+    ChatMessage {
+        chat: String,
+        message: Box<Message>,
+    },
+    ChatProposal {
+        chat: String,
+        id: String,
+        message: String,
+        asked_by: String,
+        proposed: Box<Proposed>,
+        status: ProposalStatus,
+        made_at: Timestamp,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settled_by: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settled_at: Option<Timestamp>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<String>,
+    },
+}
+
+impl Line<'static> {
+    pub fn chat(chat: ChatRow, updated_at: Timestamp) -> Line<'static> {
+        let ChatRow { id, run, begun_by, draft, created_at } = chat;
+        Line::Chat { id, run, begun_by, draft: Box::new(draft), created_at, updated_at }
+    }
+
+    pub fn chat_proposal(chat: &str, proposal: Proposal) -> Line<'static> {
+        let (settled_by, settled_at) = proposal.settled.unzip();
+        Line::ChatProposal {
+            chat: chat.to_owned(),
+            id: proposal.id,
+            message: proposal.message,
+            asked_by: proposal.asked_by,
+            proposed: Box::new(proposal.proposed),
+            status: proposal.status,
+            made_at: proposal.made_at,
+            settled_by,
+            settled_at,
+            outcome: proposal.outcome,
+        }
+    }
 }
 
 /// Why an import changed nothing, or an export was not written.

@@ -3,14 +3,17 @@
 Those in ANYWHERE need no forge. Those in FORGES are about what a forge does by itself: who may speak, branches that
 are taken away or rewritten, rules of branches, a repository with another name, a forge that is away."""
 
+import base64
 import hashlib
 import hmac
 import json
+import re
 import time
 import urllib.error
 import urllib.request
 
 import desks
+from door import Door
 from scene import Scene
 from servers import free_port, git, until
 
@@ -29,6 +32,7 @@ def desk_of(scene, login="ann"):
 
 def whole(scene):
     """Inline comment, general comment, changes requested, a pushed commit, approval, merge by hand."""
+    scene.watch_git()
     scene.begin()
     scene.work()
     desk = desk_of(scene)
@@ -45,8 +49,8 @@ def whole(scene):
     [placed] = [comment for comment in brief["comments"] if comment["text"] == "be more precise here"]
     assert (placed["file"], placed["line"], placed["by"]) == (PLAN, 3, "Ann"), placed
     # What it replied can be read where the comments were made, once.
-    until("the agent's replies", lambda: sum("seen: be more precise here" in text for text in desk.said()) == 1)
-    assert sum("seen: and shorter" in text for text in desk.said()) == 1, desk.said()
+    for text in ("be more precise here", "and shorter"):
+        until("the agent's replies", lambda: sum(f"seen: {text}" in said for said in desk.said()) == 1)
     # A commit of a person moves the review, and is what is approved.
     desk.push("hint.txt", "from Ann\n")
     moved = until("the review to move", lambda: (r := scene.review())["head"] != review["head"] and r)
@@ -146,6 +150,62 @@ def verdicts_from_here(scene):
     assert any("no use" in text for text in desk.remarks(number)), desk.remarks(number)
 
 
+def answered_there(scene):
+    """What the agent replied is answered in the forge, and that reaches it as part of the same conversation."""
+    scene.begin()
+    scene.driven(1)
+    desk, ann = desk_of(scene), desks.Local(scene)
+    number = desk.number()
+    desk.comment("too long", PLAN, 3)
+    desk.request_changes("shorter")
+    scene.driven(1, round=2)
+    [reply] = [line for line in desk.lines(number) if "seen: too long" in line["body"]]
+    desk.answer(number, reply, "still too long")
+    # A comment from here is shown there, and answered there as well.
+    ann.comment("and who reads it?", PLAN, 1)
+    ann.request_changes("once more")
+    scene.driven(1, round=3)
+    [brief] = [one for one in scene.briefs() if one["phase"]["round"] == 3]
+    new = {comment["text"]: comment for comment in brief["comments"] if comment["open"]}
+    assert (new["still too long"]["file"], new["still too long"]["line"]) == (PLAN, 3), new
+    assert desk.threads is False or new["still too long"]["reply_to"], new["still too long"]
+    for said in ("too long", "still too long", "and who reads it?"):
+        assert scene.delivered(said) == 1, (said, scene.briefs())
+        assert sum(f"seen: {said}" in text for text in desk.remarks(number)) == 1, (said, desk.remarks(number))
+    assert sum("and who reads it?" in text and "seen:" not in text for text in desk.remarks(number)) == 1, desk.remarks(number)
+    once_each(scene, desk)
+
+
+def seen_before(scene):
+    """An approval is of the commit that was looked at (X10): what is pushed after it is not part of it, neither before
+    it is heard nor before it is merged."""
+    scene.begin()
+    first = scene.driven(1)
+    desk = desk_of(scene)
+    desk.approve()
+    desk.push("hint.txt", "from Ann\n")
+    scene.look()
+    moved = scene.review()
+    assert moved["moved"] and moved["head"] != first["head"] and scene.status() == "pending_review", moved
+    assert sum("does not count this" in text and "it approves commit" in text for text in desk.remarks()) == 1, desk.remarks()
+    # A command has to name what it approves by now.
+    desk.comment("/checkrein approve")
+    scene.look()
+    assert scene.status() == "pending_review" and not scene.events("hold_released")
+    desk.comment(f"/checkrein approve {moved['head'][:10]}")
+    last = scene.driven(3)
+    assert [event["by"] for event in scene.events("hold_released")] == ["Ann"]
+    # Approved here, and pushed to there before it is merged.
+    desks.Local(scene).approve()
+    desks.commit_on(desk.url(), last["branch"], "late.txt", "nobody has seen this\n", desk.api.header())
+    scene.finished()
+    landed = scene.events("phase_landed")
+    assert any("has commits nobody approved" in note for note in landed[-1].get("notes", [])), landed[-1]
+    assert result_of(scene) == {"readme", "hint.txt", "letter.txt"}, result_of(scene)
+    assert "late.txt" in desk.files(last["branch"])
+    once_each(scene, desk)
+
+
 def rewritten(scene):
     """Nobody's work is lost by a push by force: on the branch of a phase, the job's main branch, or where it began."""
     first = git("rev-parse", "HEAD", cwd=scene.repo)
@@ -231,8 +291,7 @@ def retargeted(scene):
     main, number = f"checkrein/{scene.id}/main", desk.number()
     retarget = lambda: desk.api.ask("PATCH", desk.path(f"/pulls/{number}"), {"base": "main"})
     retarget()
-    scene.pass_time()
-    scene.run("worker", "--once")
+    scene.look()
     assert desk.pull(number)["base"]["ref"] == main
     # Between the approval and the merge as well.
     desks.Local(scene).approve()
@@ -264,8 +323,7 @@ def away(scene):
     ann.approve()
     rests, passed = [], 0
     while passed < 3600:
-        scene.pass_time()
-        scene.run("worker", "--once")
+        scene.look()
         rest = scene.rest()
         rests.append(rest)
         passed += rest
@@ -283,9 +341,11 @@ def away(scene):
     assert scene.beside("forge.json").read_text() == before and not scene.events("phase_landed")
     scene.forge.start()
     assert desk.pull(number)["state"] == "open"
-    scene.pass_time()
-    scene.driven(3)
+    # Once it is time to ask again, one look is enough: nobody waits for anything else.
+    scene.look()
+    assert scene.at(3), scene.status()
     assert len(scene.events("phase_landed")) == 2
+    assert sum("approved this in Checkrein" in text for text in desk.remarks(number)) == 1, desk.remarks(number)
     assert scene.review()["forge"]["trouble"] is None
     assert "trouble " not in scene.run("show", scene.id).stdout.split("\n\n")[0]
     desk.merge()
@@ -395,6 +455,7 @@ def renamed(scene):
 
 def hinted(scene):
     """A signed webhook of the forge's own is enough; a forged one is not."""
+    scene.watch_git()
     hook = scene.serve_with_hook()
     body = json.dumps({"repository": {"full_name": scene.repository}}).encode()
     assert post(hook, body, "0" * 64) == 401
@@ -406,6 +467,7 @@ def hinted(scene):
     # Nobody looks by themselves for an hour.
     desk.approve()
     scene.held(3)
+    nothing_secret(scene, *every_answer(scene, hook.removesuffix("/v1/forges/hook")))
     desk.approve()
     scene.ends()
 
@@ -432,7 +494,7 @@ def made_for_a_team(scene):
 
 
 ANYWHERE = (whole, started_over)
-FORGES = (whose_word_counts, verdicts_from_here, rewritten, merge_taken_away, deleted, retargeted, protected, checks, renamed, hinted,
+FORGES = (whose_word_counts, verdicts_from_here, answered_there, seen_before, rewritten, merge_taken_away, deleted, retargeted, protected, checks, renamed, hinted,
           made_for_it, made_for_a_team)
 # They take the forge away from everybody.
 ALONE = (away,)
@@ -452,14 +514,54 @@ def once_each(scene, desk):
     return pulls
 
 
-def nothing_secret(scene):
-    """The token is in no file of Checkrein's."""
-    token = scene.env["FORGE_TOKEN"].encode()
+def nothing_secret(scene, *answers):
+    """The token is in no file of Checkrein's, no argument of git, no answer; neither is what git sends of it."""
+    secrets = [scene.env["FORGE_TOKEN"], scene.env["HOOK_SECRET"]]
+    login = f"x-access-token:{scene.env['FORGE_TOKEN']}".encode()
+    # However it lies in what is encoded around it.
+    secrets += [base64.b64encode(b"_" * skip + login)[4:-4].decode() for skip in range(3)]
+    called = (scene.home / "called").read_text()
+    assert "push" in called and "ls-remote" in called, called[:2000]
     for file in scene.home.rglob("*"):
         if file.is_file() and not file.is_symlink():
-            assert token not in file.read_bytes(), file
-    shown = scene.run("show", scene.id, "--json").stdout + scene.run("log", scene.id).stdout
-    assert token.decode() not in shown
+            text = file.read_bytes()
+            for secret in secrets:
+                assert secret.encode() not in text, (file, secret)
+    shown = [scene.run(*asked).stdout for asked in (("show", scene.id, "--json"), ("show", scene.id), ("log", scene.id),
+                                                    ("report", scene.id), ("policy", "explain"), ("runs", "--json"))]
+    shown.append(scene.run("doctor", "--json", expect=(0, 1)).stdout)
+    for text in (*shown, *answers):
+        for secret in secrets:
+            assert secret not in text, (secret, text[:2000])
+
+
+def every_answer(scene, url):
+    """What a server answers to every GET that a job has something to say to: its API, and the pages of the cockpit."""
+    made = scene.run("token", "create", "--role", "admin", "--name", "Root", "--json")
+    token = json.loads(made.stdout)["token"]
+    asked = urllib.request.Request(url + "/v1/session", data=json.dumps({"token": token}).encode(), method="POST")
+    asked.add_header("Content-Type", "application/json")
+    with urllib.request.urlopen(asked, timeout=60) as answer:
+        cookie = answer.headers["Set-Cookie"].split(";")[0]
+
+    def get(path, **headers):
+        request = urllib.request.Request(url + path, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, answer.read().decode(errors="replace")
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode(errors="replace")
+
+    _, text = get("/v1/openapi.json", Authorization=f"Bearer {token}")
+    paths = [path.replace("{id}", scene.id) for path, of in json.loads(text)["paths"].items() if "get" in of]
+    # One of them waits for a verdict.
+    paths = [path for path in paths if "{" not in path and not path.endswith("/wait")]
+    answers = [get(path, Authorization=f"Bearer {token}") for path in paths]
+    pages = ["/", "/inbox", "/runs", f"/runs/{scene.id}", f"/reviews/{scene.id}", "/settings", "/audit", "/workers"]
+    answers += [get(path, Cookie=cookie) for path in pages]
+    good = sum(status == 200 for status, _ in answers)
+    assert good > 20, [(path, status) for path, (status, _) in zip(paths + pages, answers)]
+    return [text for _, text in answers]
 
 
 def result_of(scene):
@@ -492,6 +594,8 @@ def scene_for(case, binary, forge, **more):
     if forge is None:
         return Scene(binary, **more)
     poll = "1h" if case in (hinted, renamed) else "200ms"
-    owner = "team" if case is made_for_a_team else "bot"
+    owner = {made_for_it: "bot", made_for_a_team: "team"}.get(case)
     name = f"{case.__name__.replace('_', '-')}-{time.time_ns() % 1_000_000_007}"
-    return Scene(binary, forge, forge.make_repository(name), poll=poll, owner=owner, **more)
+    door = Door(forge) if getattr(case, "through_door", False) else None
+    url = door and door.url
+    return Scene(binary, forge, forge.make_repository(name), url=url, door=door, poll=poll, owner=owner, **more)

@@ -127,6 +127,8 @@ class Remote:
 
 class Gitea(Remote):
     page = "limit"
+    # What stands at the same line is one conversation there.
+    threads = False
     words = {"approve": "APPROVED", "request_changes": "REQUEST_CHANGES"}
 
     def comment(self, text, file=None, line=None):
@@ -137,6 +139,9 @@ class Gitea(Remote):
     def line(self, text, file, line):
         body = {"event": "COMMENT", "comments": [{"path": file, "body": text, "new_position": line}]}
         self.api.ask("POST", self.path(f"/pulls/{self.number()}/reviews"), body)
+
+    def answer(self, number, line, text):
+        self.line(text, line["path"], line["position"])
 
     def review(self, event, text=""):
         # What was pushed just now is not what a review is of yet.
@@ -179,6 +184,7 @@ class Gitea(Remote):
 
 class Github(Remote):
     page = "per_page"
+    threads = True
     words = {"approve": "APPROVE", "request_changes": "REQUEST_CHANGES"}
 
     def comment(self, text, file=None, line=None):
@@ -189,6 +195,10 @@ class Github(Remote):
     def line(self, text, file, line):
         body = {"body": text, "commit_id": self.pull()["head"]["sha"], "path": file, "line": line, "side": "RIGHT"}
         self.api.ask("POST", self.path(f"/pulls/{self.number()}/comments"), body)
+
+    def answer(self, number, line, text):
+        first = line.get("in_reply_to_id") or line["id"]
+        self.api.ask("POST", self.path(f"/pulls/{number}/comments/{first}/replies"), {"body": text})
 
     def review(self, event, text=""):
         for said, file, line in self.pending:

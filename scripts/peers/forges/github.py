@@ -60,6 +60,7 @@ class Description:
         self.registry = referencing.Registry().with_resource(NAME, resource)
         self.violations = []
         self.checked = 0
+        self.validators = {}
         self.patterns = []
         for path in self.document["paths"]:
             pattern = re.sub(r"\{[^}]+\}", "([^/]+)", path)
@@ -76,8 +77,11 @@ class Description:
 
     def check(self, what, schema, value):
         self.checked += 1
-        text = json.dumps(nullable(schema)).replace('"#/components/', f'"{NAME}#/components/')
-        validator = jsonschema.Draft202012Validator(json.loads(text), registry=self.registry)
+        validator = self.validators.get(what)
+        if validator is None:
+            text = json.dumps(nullable(schema)).replace('"#/components/', f'"{NAME}#/components/')
+            validator = jsonschema.Draft202012Validator(json.loads(text), registry=self.registry)
+            self.validators[what] = validator
         for error in list(validator.iter_errors(value))[:3]:
             self.violations.append(f"{what}: {'/'.join(map(str, error.absolute_path))}: {error.message[:300]}")
 
@@ -194,6 +198,10 @@ class Github:
         token = f"token-of-{login}-{len(self.tokens)}"
         self.tokens[token] = {"login": login, "scopes": scopes, "may": may}
         return token
+
+    def bot_token(self, _):
+        """With the scope that the manual names, and no others."""
+        return self.token("bot", "repo")
 
     # What people set up beside the API.
 
@@ -356,19 +364,20 @@ class Github:
         except Refusal:
             return send(handler, 401, b"no", {"WWW-Authenticate": "Basic"})
         name, _, rest = url.path.removeprefix("/").partition(".git/")
-        if name in self.moved:
-            to = f"{self.url}/{self.moved[name]['name']}.git/{rest}?{url.query}"
-            return send(handler, 301, b"", {"Location": to})
-        if name not in self.repositories:
-            return send(handler, 404, b"not found", {})
-        env = {
-            "PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": str(self.home), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": f"/{name}.git/{rest}",
-            "QUERY_STRING": url.query, "REQUEST_METHOD": handler.command, "REMOTE_USER": login, "HOME": "/dev/null",
-            "CONTENT_TYPE": handler.headers.get("Content-Type", ""), "CONTENT_LENGTH": str(len(data)),
-            "HTTP_CONTENT_ENCODING": handler.headers.get("Content-Encoding", ""),
-            "GIT_PROTOCOL": handler.headers.get("Git-Protocol", ""),
-        }
+        # Nobody renames it while git is at it.
         with self.lock:
+            if name in self.moved:
+                to = f"{self.url}/{self.moved[name]['name']}.git/{rest}?{url.query}"
+                return send(handler, 301, b"", {"Location": to})
+            if name not in self.repositories:
+                return send(handler, 404, b"not found", {})
+            env = {
+                "PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": str(self.home), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": f"/{name}.git/{rest}",
+                "QUERY_STRING": url.query, "REQUEST_METHOD": handler.command, "REMOTE_USER": login, "HOME": "/dev/null",
+                "CONTENT_TYPE": handler.headers.get("Content-Type", ""), "CONTENT_LENGTH": str(len(data)),
+                "HTTP_CONTENT_ENCODING": handler.headers.get("Content-Encoding", ""),
+                "GIT_PROTOCOL": handler.headers.get("Git-Protocol", ""),
+            }
             done = subprocess.run(["git", "http-backend"], env=env, input=data, capture_output=True)
             self.follow(self.repositories[name], login)
             if rest == "git-receive-pack":

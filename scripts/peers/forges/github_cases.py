@@ -1,5 +1,6 @@
 """What is GitHub's alone, beside what holds in every forge."""
 
+import os
 import time
 
 import contract
@@ -67,4 +68,47 @@ def tokens(scene):
     assert not forge.repositories[scene.repository]["pulls"]
 
 
-CASES = (weather, nothing_changed, tokens)
+def commands(scene):
+    """What a person can say in a comment, where no button says it."""
+    scene.begin()
+    first = scene.driven(1)
+    desk, bob = contract.desk_of(scene), contract.desk_of(scene, "bob")
+    bob.comment("/checkrein request-changes shorter")
+    scene.driven(1, round=2)
+    asked = scene.briefs()[-1]["review"]
+    assert (asked["by"], asked["reason"]) == ("Bob", "shorter"), asked
+    bob.comment("/checkrein start-over another way")
+    second = scene.driven(1, revision=2)
+    assert second["forge"]["number"] != first["forge"]["number"]
+    assert desk.pull(first["forge"]["number"])["state"] == "closed"
+    bob.comment("/checkrein reject no use")
+    scene.look()
+    assert scene.status() == "cancelled", scene.status()
+    until("it to be closed", lambda: scene.look() or desk.pull(second["forge"]["number"])["state"] == "closed")
+    assert not any(desk.is_merged(pull) for pull in contract.once_each(scene, desk))
+
+
+def left_alone(scene):
+    """While an agent works its worker rests: whoever drives a job sees to its forge, and nobody asks all the time."""
+    (scene.home / "agent").rename(scene.home / "quick")
+    (scene.home / "agent").write_text('#!/bin/sh\nsleep 6\nexec "$HOME/quick"\n')
+    (scene.home / "agent").chmod(0o755)
+    scene.begin()
+    worker = scene.work()
+    until("the agent", lambda: scene.events("attempt_started"))
+    time.sleep(1)
+    before = seconds_of(worker)
+    time.sleep(4)
+    used = seconds_of(worker) - before
+    assert used < 0.5, used
+    scene.held(1)
+
+
+def seconds_of(process):
+    """What a process has used of a processor."""
+    with open(f"/proc/{process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+CASES = (weather, nothing_changed, tokens, commands, left_alone)

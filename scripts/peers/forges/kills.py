@@ -1,22 +1,19 @@
 """Checkrein is killed between every two calls to its forge, and nothing is done twice."""
 
-import concurrent.futures
-import http.client
-import http.server
 import os
-import re
+import queue
+import random
 import subprocess
-import threading
 import time
-import urllib.parse
 
 import contract
+from door import Door
 from scene import Scene
 
-AT_ONCE = int(os.environ.get("CHECKREIN_FORGE_JOBS", "3"))
-SAMPLE = int(os.environ.get("CHECKREIN_FORGE_KILLS", "3"))
-# So many calls lie between two kills of a job: enough to get on.
-STRIDE = 36
+# How many jobs are killed at moments that the dice choose.
+JOBS = int(os.environ.get("CHECKREIN_FORGE_KILLS", "1"))
+# One in so many calls is such a moment, before it or after it.
+SIDES = 20
 
 # Calls that change something, at each of which somebody has to have been killed.
 CHANGING = {
@@ -27,143 +24,66 @@ CHANGING = {
 }
 
 
-class Door:
-    """Between Checkrein and its forge: counts the calls, and kills whoever makes one that is chosen, before it is
-    passed on or when it is answered and nobody has heard that."""
+def sample(binary, forge):
+    """Between any two kinds of calls that follow each other, after every kind of call and every branch that is made, moved or
+    deleted, and at moments of the dice."""
+    dice = int(os.environ.get("CHECKREIN_DICE") or time.time_ns() % 1_000_000)
+    for job in range(JOBS):
+        begun = time.monotonic()
+        rolled = random.Random(dice + job)
+        done = set()
 
-    def __init__(self, forge, choose):
-        self.target = urllib.parse.urlsplit(forge.url).netloc
-        self.choose, self.kill = choose, None
-        self.lock = threading.Lock()
-        self.calls, self.hits = [], []
-        door = self
+        def choose(call):
+            for key in (("between", call.before, call.kind), ("after", call.kind, call.branches)):
+                if key not in done:
+                    done.add(key)
+                    return "before" if key[0] == "between" else "after"
+            return rolled.choice(("before", "after")) if rolled.randrange(SIDES) == 0 else None
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_):
-                pass
-
-            def serve(self):
-                door.serve(self)
-
-            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = serve
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request, address):
-                pass
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-    def aim(self, kill):
-        with self.lock:
-            self.kill = kill
-
-    def chosen(self, kind):
-        """When to kill whoever makes this call, if at all."""
-        with self.lock:
-            self.calls.append(kind)
-            when = self.choose(len(self.calls), kind) if self.kill else None
-            if when is None:
-                return None, None
-            self.hits.append((when, kind))
-            kill, self.kill = self.kill, None
-            return when, kill
-
-    def serve(self, handler):
-        data = self.read(handler)
-        path = urllib.parse.urlsplit(handler.path).path
-        kind = re.sub(r"^(/api/v\d)?/(repos/)?bot/[^/.]+", "", path) or "/"
-        kind = re.sub(r"/[0-9a-f]{40}", "/COMMIT", kind)
-        when, kill = self.chosen(f"{handler.command} {re.sub(r'/[0-9]+', '/N', kind)}")
-        if when == "before":
-            kill()
-            handler.close_connection = True
-            return
-        connection = http.client.HTTPConnection(self.target, timeout=300)
-        headers = {name: value for name, value in handler.headers.items()
-                   if name.lower() not in ("transfer-encoding", "content-length", "connection")}
-        headers["Content-Length"] = str(len(data))
-        connection.request(handler.command, handler.path, body=data, headers=headers)
-        answer = connection.getresponse()
-        body = answer.read()
-        connection.close()
-        if when == "after":
-            kill()
-            handler.close_connection = True
-            return
-        handler.send_response(answer.status)
-        for name, value in answer.getheaders():
-            if name.lower() not in ("transfer-encoding", "content-length", "connection"):
-                handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(body)))
-        handler.end_headers()
-        handler.wfile.write(body)
-
-    def read(self, handler):
-        if handler.headers.get("Transfer-Encoding") != "chunked":
-            return handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
-        data = b""
-        while True:
-            size = int(handler.rfile.readline().split(b";")[0], 16)
-            data += handler.rfile.read(size)
-            handler.rfile.readline()
-            if size == 0:
-                return data
+        try:
+            door = one_job(binary, forge, choose)
+        except BaseException:
+            print(f"{forge.kind}: CHECKREIN_DICE={dice + job} rolls the same moments", flush=True)
+            raise
+        hit_everything(forge, door)
+        pairs = sum(key[0] == "between" for key in done)
+        # The branch of the job is deleted at its very end, when nobody has recorded that yet.
+        assert any(deed == "deletes" and name.endswith("/main") for key in done if key[0] == "after" for deed, name in key[2]), done
+        print(f"{forge.kind}: killed {len(door.hits)} times in a job: between each of {pairs} pairs of calls that follow each "
+              f"other, after each of {len(done) - pairs} kinds and pushes, and at moments of the dice {dice + job} "
+              f"({time.monotonic() - begun:.0f} s)", flush=True)
 
 
-def run(binary, forge, every_call):
+def every_call(binary, forge):
+    """Before every single call of a job and after it: no process gets further than one call beyond where the one before
+    it was killed, whatever state the job is in."""
     begun = time.monotonic()
-    # At every kind of call, twice, in one job.
-    seen = set()
+    plain = one_job(binary, forge, lambda _: None)
+    print(f"{forge.kind}: a job makes {len(plain.calls)} calls of {len(set(plain.calls))} kinds "
+          f"({time.monotonic() - begun:.0f} s)", flush=True)
+    begun = time.monotonic()
+    done = set()
 
-    def each_kind(_, kind):
+    def choose(call):
         for when in ("before", "after"):
-            if (when, kind) not in seen:
-                seen.add((when, kind))
+            # What the job was when the process began, and all that process has asked for.
+            key = (when, call.state, call.asked)
+            if key not in done:
+                done.add(key)
                 return when
         return None
 
-    _, hits = one_job(binary, forge, each_kind)
+    door = one_job(binary, forge, choose)
+    hit_everything(forge, door)
+    assert set(plain.calls) <= set(door.calls), set(plain.calls) - set(door.calls)
+    print(f"{forge.kind}: killed {len(door.hits)} times in a job, before and after every one of its calls: one pull request "
+          f"for each phase, one merge, no comment twice ({time.monotonic() - begun:.0f} s)", flush=True)
+
+
+def hit_everything(forge, door):
     for kind in CHANGING[forge.kind]:
         for when in ("before", "after"):
-            assert (when, kind) in hits, (when, kind, sorted(hits))
-    print(f"{forge.kind}: killed {len(hits)} times in a job, at each of {len(hits) // 2} kinds of call, before and after it "
-          f"({time.monotonic() - begun:.0f} s)", flush=True)
-    # At the n-th call: at every one of them, or at some.
-    begun = time.monotonic()
-    calls, _ = one_job(binary, forge, lambda *_: None)
-    points = [(first, when) for first in range(1, STRIDE + 1) for when in ("before", "after")]
-    if not every_call:
-        points = points[::max(1, len(points) // SAMPLE)][:SAMPLE] if SAMPLE else []
-    killed = set()
-
-    def at(point):
-        first, when = point
-
-        def every_so_often(number, _):
-            if number % STRIDE != first % STRIDE:
-                return None
-            killed.add((number, when))
-            return when
-        one_job(binary, forge, every_so_often)
-
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(at, points))
-    if every_call:
-        missed = [number for number in range(1, len(calls) + 1) for when in ("before", "after") if (number, when) not in killed]
-        assert not missed, missed
-    print(f"{forge.kind}: killed {len(killed)} times in {len(points)} jobs, "
-          f"{'before and after every one' if every_call else 'at some'} of {len(calls)} calls "
-          f"({time.monotonic() - begun:.0f} s)", flush=True)
+            assert (when, kind) in door.hits, (when, kind, sorted(set(door.hits)))
 
 
 def one_job(binary, forge, choose):
@@ -192,11 +112,11 @@ def one_job(binary, forge, choose):
         for said in ("be more precise here", "and shorter"):
             assert scene.delivered(said) == 1, scene.briefs()
             assert sum(f"seen: {said}" in text for text in desk.remarks(pulls_first(pulls))) == 1, desk.remarks(1)
-        assert contract.result_of(scene) == {"readme", "hint.txt", "letter.txt"}
+        assert contract.result_of(scene) == {"readme", "hint.txt", "letter.txt"}, contract.result_of(scene)
         contract.git("fetch", "--quiet", desk.url(), "main", cwd=scene.repo, header=desk.api.header())
         subjects = contract.git("log", "--format=%s", "FETCH_HEAD", cwd=scene.repo).splitlines()
         assert len(subjects) == len(set(subjects)), subjects
-        return door.calls, door.hits
+        return door
     except BaseException:
         log = scene.home / "worker.log"
         print(log.read_text()[-3000:] if log.exists() else "", door.hits[-5:], flush=True)
@@ -207,19 +127,35 @@ def one_job(binary, forge, choose):
         door.close()
 
 
+def kill(scene, process, number):
+    """Every other time what it has started lives on, as when a machine is out of memory."""
+    if number % 2:
+        scene.end(process)
+    else:
+        process.kill()
+        process.wait()
+
+
+def state(scene):
+    """How far the job is. An attempt that is lost and repeated takes it nowhere."""
+    return sum(not event["event"].startswith("attempt_") for event in scene.events())
+
+
 def pulls_first(pulls):
     return min(pull["number"] for pull in pulls)
 
 
 def drive(scene, door, goal):
     """Processes that go on with the job, one after the other, until the goal is reached."""
-    for _ in range(200):
+    for _ in range(2000):
         scene.pass_time()
+        started = queue.SimpleQueue()
+        door.aim(lambda: kill(scene, started.get(), len(door.hits)), state(scene))
         with open(scene.home / "worker.log", "ab") as out:
             process = subprocess.Popen([scene.binary, "worker", "--once"], cwd=scene.repo, env=scene.env, stdout=out,
                                        stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
         scene.processes.append(process)
-        door.aim(lambda process=process: scene.end(process))
+        started.put(process)
         process.wait(timeout=600)
         door.aim(None)
         found = goal() if process.returncode == 0 else None

@@ -1,11 +1,11 @@
 """Reviews of jobs wherever people review: here, at a stand-in for GitHub, in a real Gitea.
 
-usage: main.py CHECKREIN GITHUB-DESCRIPTION [--gitea DIRECTORY] [--long] [CASE...]
+usage: main.py CHECKREIN GITHUB-DESCRIPTION --gitea DIRECTORY [--long] [CASE...]
 
-Without --gitea the real Gitea is left out. With --long every scenario runs in it, and Checkrein is killed at every
-call of a job, before it is passed on and after it was answered; without, those run in which it differs most from the
-stand-in for GitHub, and Checkrein is killed at every kind of call and at some of the others.
-CASE is `local`, `github`, `gitea`, or one scenario of theirs such as `gitea:whole` and `github:kills`.
+Checkrein is killed between any two kinds of calls to a forge that follow each other, and at moments that are others each
+time; with --long before and after every single call of a job.
+CASE is `local`, `github`, `gitea`, or one scenario of theirs such as `gitea:whole` and `github:kills`; Gitea is needed for
+its own.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import kills
 from servers import Gitea
 
 # Most of the time of a scenario is waiting.
-AT_ONCE = int(os.environ.get("CHECKREIN_FORGE_JOBS", "3"))
+AT_ONCE = int(os.environ.get("CHECKREIN_FORGE_JOBS", "6"))
 
 
 def main():
@@ -34,26 +34,29 @@ def main():
     parser.add_argument("cases", nargs="*")
     asked = parser.parse_intermixed_args()
     asked.binary = os.path.abspath(asked.binary)
-    if wanted(asked, "local"):
-        several(asked, "local", None, contract.ANYWHERE)
-    if wanted(asked, "github"):
-        forge = github.Github(asked.description)
-        try:
-            several(asked, "github", forge, contract.ANYWHERE + contract.FORGES + github_cases.CASES)
-            one_by_one(asked, "github", forge)
-        finally:
+    if wanted(asked, "gitea") and not asked.gitea:
+        parser.error("--gitea is missing: scripts/peers/gitea builds one")
+    forges = {}
+    try:
+        if wanted(asked, "gitea"):
+            forges["gitea"] = Gitea(asked.gitea)
+        if wanted(asked, "github"):
+            forges["github"] = github.Github(asked.description)
+        # What takes longest begins first.
+        work = [(kind, forge, case) for kind, forge in forges.items() for case in kills_of(asked)]
+        own = {"gitea": gitea_cases.CASES, "github": github_cases.CASES}
+        work += [(kind, forge, case) for kind, forge in forges.items() for case in contract.ANYWHERE + contract.FORGES + own[kind]]
+        work += [("local", None, case) for case in contract.ANYWHERE]
+        several(asked, AT_ONCE, work)
+        # These take the forge away from everybody else there.
+        several(asked, len(forges), [(kind, forge, case) for case in contract.ALONE for kind, forge in forges.items()])
+    finally:
+        for forge in forges.values():
             forge.stop()
-        assert not forge.description.violations, "\n".join(forge.description.violations[:20])
-        print(f"github: {forge.description.checked} requests and replies are as the vendor describes them", flush=True)
-    if asked.gitea and wanted(asked, "gitea"):
-        forge = Gitea(asked.gitea)
-        try:
-            cases = contract.ANYWHERE + contract.FORGES + gitea_cases.CASES
-            short = not asked.long and not asked.cases
-            several(asked, "gitea", forge, (case for case in cases if not short or case in gitea_cases.SHORT))
-            one_by_one(asked, "gitea", forge)
-        finally:
-            forge.stop()
+    if "github" in forges:
+        description = forges["github"].description
+        assert not description.violations, "\n".join(description.violations[:20])
+        print(f"github: {description.checked} requests and replies are as the vendor describes them", flush=True)
 
 
 def wanted(asked, kind, name=None):
@@ -61,21 +64,30 @@ def wanted(asked, kind, name=None):
     return whole or (f"{kind}:{name}" in asked.cases if name else any(case.startswith(f"{kind}:") for case in asked.cases))
 
 
-def several(asked, kind, forge, cases):
+def kills_of(asked):
+    return (kills.every_call,) if asked.long else (kills.sample,)
+
+
+def several(asked, at_once, work):
     """Scenarios beside each other."""
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        chosen = [case for case in cases if wanted(asked, kind, case.__name__)]
-        running = {pool.submit(one, asked, kind, forge, case): case for case in chosen}
+    chosen = [(kind, forge, case) for kind, forge, case in work
+              if wanted(asked, kind, "kills" if case in (kills.sample, kills.every_call) else case.__name__)]
+    if not chosen:
+        return
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        running = {pool.submit(one, asked, kind, forge, case): f"{kind}:{case.__name__}" for kind, forge, case in chosen}
         failed = []
         for done in concurrent.futures.as_completed(running):
             if done.exception():
-                failed.append(running[done].__name__)
+                failed.append(running[done])
                 traceback.print_exception(done.exception())
     if failed:
-        raise SystemExit(f"{kind}: failed: {', '.join(failed)}")
+        raise SystemExit(f"failed: {', '.join(failed)}")
 
 
 def one(asked, kind, forge, case):
+    if case in (kills.sample, kills.every_call):
+        return case(asked.binary, forge)
     begun = time.monotonic()
     scene = contract.scene_for(case, asked.binary, forge)
     try:
@@ -90,14 +102,6 @@ def one(asked, kind, forge, case):
     finally:
         scene.close()
     print(f"{kind}: {case.__name__} ({time.monotonic() - begun:.0f} s)", flush=True)
-
-
-def one_by_one(asked, kind, forge):
-    for case in contract.ALONE:
-        if wanted(asked, kind, case.__name__) and (asked.long or asked.cases):
-            one(asked, kind, forge, case)
-    if wanted(asked, kind, "kills"):
-        kills.run(asked.binary, forge, asked.long)
 
 
 main()

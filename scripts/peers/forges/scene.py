@@ -43,8 +43,8 @@ json.dump(result, open(os.environ["CHECKREIN_RESULT"], "w"))
 
 
 class Scene:
-    def __init__(self, binary, forge=None, repository=None, url=None, poll="200ms", owner="bot"):
-        self.binary, self.forge, self.repository = binary, forge, repository
+    def __init__(self, binary, forge=None, repository=None, url=None, poll="200ms", owner=None, door=None):
+        self.binary, self.forge, self.repository, self.door = binary, forge, repository, door
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="checkrein-forge-"))
         (self.home / "agent").write_text(AGENT)
         (self.home / "agent").chmod(0o755)
@@ -55,8 +55,8 @@ class Scene:
         if forge:
             lines += [
                 "forge:", f"  kind: {forge.kind}", f"  url: {url}", "  token_env: FORGE_TOKEN",
-                "  webhook_secret_env: HOOK_SECRET", f"  poll: {poll}", f"  owner: {owner}",
-                "  people: { ann: Ann, bob: Bob, bot: Bot }",
+                "  webhook_secret_env: HOOK_SECRET", f"  poll: {poll}", "  people: { ann: Ann, bob: Bob, bot: Bot }",
+                *([f"  owner: {owner}"] if owner else []),
             ]
         (self.home / "settings.yaml").write_text("\n".join(lines) + "\n")
         git("init", "--quiet", str(self.repo))
@@ -75,9 +75,17 @@ class Scene:
             "CHECKREIN_CONFIG": str(self.home / "settings.yaml"), "HOOK_SECRET": "agreed-on", "NO_COLOR": "1",
         }
         if forge:
-            self.env["FORGE_TOKEN"] = forge.accounts["bot"].token
+            self.env["FORGE_TOKEN"] = forge.bot_token(owner)
         self.id = None
-        self.seen = (None, None)
+        self.seen = self.looked = (None, None)
+
+    def watch_git(self):
+        """From now on whatever git is called with is kept."""
+        (self.home / "bin").mkdir()
+        called = f"printf '%s\\n' \"$*\" >> '{self.home}/called'"
+        (self.home / "bin" / "git").write_text(f"#!/bin/sh\n{called}\nexec {shutil.which('git')} \"$@\"\n")
+        (self.home / "bin" / "git").chmod(0o755)
+        self.env["PATH"] = f"{self.home}/bin:{os.environ['PATH']}"
 
     def run(self, *arguments, expect=(0, 3), env=None):
         done = subprocess.run([self.binary, *arguments], cwd=self.repo, env={**self.env, **(env or {})},
@@ -144,11 +152,15 @@ class Scene:
             paced = {**json.loads(file.read_text()), "next": "2020-01-01T00:00:00Z"}
             file.write_text(json.dumps(paced))
 
+    def look(self):
+        """What is ready goes on once, and the forge is looked at."""
+        self.pass_time()
+        self.run("worker", "--once")
+
     def driven(self, phase, round=1, revision=1):
         """Drives the job, and nothing else, until it waits at a round of a phase."""
         def check():
-            self.pass_time()
-            self.run("worker", "--once")
+            self.look()
             return self.at(phase, round, revision)
         return until(f"round {round} of phase {phase}, revision {revision}", check)
 
@@ -160,6 +172,8 @@ class Scene:
     def close(self, keep=False):
         for process in self.processes:
             self.end(process)
+        if self.door:
+            self.door.close()
         if not keep:
             shutil.rmtree(self.home, ignore_errors=True)
 
@@ -199,7 +213,10 @@ class Scene:
             raise AssertionError(f"the job is {shown['status']}: {json.dumps(shown)[-1500:]}")
         if shown["status"] != "pending_review":
             return None
-        review = self.review(otherwise=6)
+        # Nothing else happened: it is as it was.
+        if self.looked[0] != self.seen[0]:
+            self.looked = (self.seen[0], self.review(otherwise=6))
+        review = self.looked[1]
         if review is None:
             return None
         there = review["phase_number"] == phase and review["round"] == round and review["revision"] == revision
@@ -214,6 +231,13 @@ class Scene:
                 return now
             return None
         return until(f"the job to be {status}", check)
+
+    def finished(self):
+        """Drives the job, and nothing else, to its end."""
+        def check():
+            self.look()
+            return self.status().startswith("completed")
+        return until("the job to be completed", check)
 
     def briefs(self):
         kept = self.home / "briefs"

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use checkrein_core::config::agent::CommandLimits;
+use checkrein_core::config::agent::{CommandLimits, single_commands, stands_for};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
@@ -13,11 +13,7 @@ const OUTPUT_BYTES_MAX: usize = 24 << 10;
 
 /// Why a command may not be run.
 pub fn forbidden(limits: &CommandLimits, command: &str) -> Option<String> {
-    let fits = |patterns: &[String], part: &str| {
-        patterns.iter().any(|pattern| fast_glob::glob_match(flat(pattern), flat(part)))
-    };
-    let parts = parts(command);
-    if let Some(part) = parts.iter().find(|part| fits(&limits.deny, part)) {
+    if let Some(part) = single_commands(command).find(|part| stands_for(&limits.deny, part)) {
         return Some(format!("`{part}` may not be run here"));
     }
     if limits.allow.is_empty() {
@@ -26,19 +22,8 @@ pub fn forbidden(limits: &CommandLimits, command: &str) -> Option<String> {
     if let Some(sign) = ["$(", "`", "<(", ">("].into_iter().find(|sign| command.contains(sign)) {
         return Some(format!("commands with `{sign}` may not be run here; run them one by one"));
     }
-    let other = parts.iter().find(|part| !fits(&limits.allow, part))?;
+    let other = single_commands(command).find(|part| !stands_for(&limits.allow, part))?;
     Some(format!("`{other}` may not be run here; these may: {}", limits.allow.join(", ")))
-}
-
-/// A pattern stands for slashes as well.
-fn flat(text: &str) -> String {
-    text.replace('/', "\u{1}")
-}
-
-/// The single commands of a line.
-fn parts(command: &str) -> Vec<&str> {
-    let parts = command.split(['\n', ';', '|', '&']).map(str::trim);
-    parts.filter(|part| !part.is_empty()).collect()
 }
 
 /// Runs it to its end: what it said, and whether that was an error.

@@ -30,12 +30,16 @@ pub fn workspace_path(own_files: &str) -> String {
 }
 
 /// The first message of a conversation that goes on.
-pub fn anew(brief: &str, notes: Option<&str>, before: &[Message]) -> String {
+pub fn anew(brief: &str, notes: Option<&str>, people: &[String], before: &[Message]) -> String {
     let mut text = format!("{}\n\n## You have worked on this already\n\n", brief.trim_end());
     text.push_str("The conversation so far was too long to go on with. Look at `git status` and `git log` before you repeat anything.\n");
     if let Some(notes) = notes.filter(|notes| !notes.trim().is_empty()) {
         text.push_str("\nWhat you wrote down (workspace.md), as it is now:\n\n");
         text.push_str(&notes.lines().map(|line| format!("> {line}\n")).collect::<String>());
+    }
+    // They were said once, to a conversation that is gone.
+    for message in people {
+        text.push_str(&format!("\n{}\n", message.trim_end()));
     }
     let done = done(before);
     if !done.is_empty() {
@@ -61,4 +65,18 @@ fn done(messages: &[Message]) -> Vec<String> {
             _ => None,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_a_person_said_is_forgotten() {
+        let people = ["A message of ann (c1), while you work:\n\nsign it with love".to_owned()];
+        let text = anew("the brief", Some("the tea is green"), &people, &[]);
+        for words in ["the brief", "> the tea is green", "sign it with love"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
 }

@@ -58,6 +58,7 @@ pub(crate) async fn run(task: &AgentTask, spec: &BuiltinSpec, brief: &str, voice
         repeats: Repeats::default(),
         used: Usage::default(),
         heard: Vec::new(),
+        people: Vec::new(),
         reminders: 0,
         compacted: 0,
     };
@@ -82,6 +83,8 @@ struct Agent<'a> {
     used: Usage,
     /// Messages of people that it has had.
     heard: Vec<String>,
+    /// What these said while it worked.
+    people: Vec<String>,
     reminders: u32,
     compacted: u32,
 }
@@ -209,6 +212,7 @@ impl Agent<'_> {
             self.task.messages().into_iter().filter(|message| !self.heard.contains(&message.id)).collect();
         for message in new {
             voice.tell(Did::Heard { message: message.id.clone() });
+            self.people.push(message.told());
             let told = Part::Text(message.told());
             match messages.last_mut().filter(|last| last.role == Role::User) {
                 Some(last) => last.parts.push(told),
@@ -244,7 +248,8 @@ impl Agent<'_> {
         self.compacted = self.compacted.saturating_add(1);
         voice.tell(Did::Compacted { tokens_before: self.used.tokens() });
         let notes = self.toolbox.workspace();
-        *messages = vec![Message::user(compact::anew(self.brief, notes.as_deref(), messages))];
+        let text = compact::anew(self.brief, notes.as_deref(), &self.people, messages);
+        *messages = vec![Message::user(text)];
         self.repeats = Repeats::default();
     }
 }

@@ -1,9 +1,9 @@
 //! One request to a model and what came back, as it is kept.
 
-use std::error::Error as _;
 use std::time::{Duration, Instant};
 
 use checkrein_core::config::model::ModelApi;
+use checkrein_core::shown::with_causes;
 use jiff::Timestamp;
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -233,13 +233,7 @@ pub(super) fn words(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
     }
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+    with_causes(error)
 }
 
 #[cfg(test)]

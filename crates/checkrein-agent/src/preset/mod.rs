@@ -59,19 +59,41 @@ pub(crate) fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
 pub(crate) trait Reader: Send {
     fn read(&mut self, line: &str) -> Vec<Did>;
 
+    /// The output is over: what is still to be told of it.
+    fn end(&mut self) -> Vec<Did> {
+        Vec::new()
+    }
+
     /// What the whole came to, where the program says that it went wrong.
     fn trouble(&self) -> Option<String> {
         None
     }
+
+    /// Whether it would wait for somebody who is not there.
+    fn is_hopeless(&self) -> bool {
+        false
+    }
+
+    /// What its model said, of a program that keeps that apart from the rest.
+    fn said(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether the output is for people, so that its end says how it went.
+    fn is_text(&self) -> bool {
+        false
+    }
 }
 
-pub(crate) fn reader(spec: &AgentSpec) -> Box<dyn Reader> {
+/// How the output of an agent is read; `home` is the directory of its own files.
+pub(crate) fn reader(spec: &AgentSpec, home: &Path) -> Box<dyn Reader> {
     let output = match &spec.kind {
         AgentKind::Claude => AgentOutput::Claude,
         AgentKind::Codex => AgentOutput::Codex,
         AgentKind::Opencode => AgentOutput::Opencode,
         AgentKind::Gemini => AgentOutput::Gemini,
-        AgentKind::Aider | AgentKind::Builtin(_) => AgentOutput::Text,
+        AgentKind::Aider => return Box::new(aider::Lines::new(&spec.name, home)),
+        AgentKind::Builtin(_) => AgentOutput::Text,
         AgentKind::Command { output, .. } => *output,
     };
     match output {
@@ -85,7 +107,7 @@ pub(crate) fn reader(spec: &AgentSpec) -> Box<dyn Reader> {
 
 /// Whether it goes on with a session when it is called again.
 pub(crate) fn continues(spec: &AgentSpec) -> bool {
-    !matches!(spec.kind, AgentKind::Aider | AgentKind::Command { .. } | AgentKind::Builtin(_))
+    !matches!(spec.kind, AgentKind::Command { .. } | AgentKind::Builtin(_))
 }
 
 /// Whether it has the tools of `checkrein mcp`.
@@ -124,7 +146,8 @@ pub fn credentials(spec: &AgentSpec) -> &'static [(&'static str, &'static str)] 
         AgentKind::Codex => codex::CREDENTIALS,
         AgentKind::Opencode => opencode::CREDENTIALS,
         AgentKind::Gemini => gemini::CREDENTIALS,
-        AgentKind::Aider | AgentKind::Command { .. } | AgentKind::Builtin(_) => &[],
+        AgentKind::Aider => aider::CREDENTIALS,
+        AgentKind::Command { .. } | AgentKind::Builtin(_) => &[],
     }
 }
 
@@ -186,4 +209,109 @@ pub(crate) fn raw(line: &str) -> Vec<Did> {
 
 pub(crate) fn stdio_server(task: &AgentTask) -> Value {
     json!({"command": path(&task.checkrein), "args": ["mcp"], "env": attempt_object()})
+}
+
+#[cfg(test)]
+mod tests {
+    use checkrein_core::boundary::PhaseKind;
+    use checkrein_core::config::agent::{AgentFindings, Permissions};
+
+    use super::*;
+
+    fn task(kind: AgentKind, level: &str, sandboxed: bool, permissions: Option<Permissions>) -> AgentTask {
+        let spec = AgentSpec {
+            name: "mine".to_owned(),
+            kind,
+            args: vec!["--more".to_owned()],
+            program: None,
+            strategic: Some("large".to_owned()),
+            tactical: Some("small".to_owned()),
+            environment: Vec::new(),
+            permissions,
+            findings: AgentFindings::default(),
+        };
+        AgentTask {
+            spec,
+            brief: PathBuf::from("/brief.md"),
+            kind: Some(PhaseKind::Tactical),
+            level: level.to_owned(),
+            sandboxed,
+            session: None,
+            messages: None,
+            requests: None,
+            home: PathBuf::from("/home-of-agent"),
+            checkrein: PathBuf::from("/bin/checkrein"),
+            datasources: Vec::new(),
+            own_files: String::new(),
+        }
+    }
+
+    /// Everything a program is started with, in one text.
+    fn started(task: &AgentTask, session: Option<&str>) -> String {
+        let call = invocation(task, &Prompt { text: "the brief", session });
+        let env = call.env.iter().map(|(name, value)| format!("{name}={value}"));
+        let files = call.files.iter().map(|(path, text)| format!("{}: {text}", path.display()));
+        let parts = [call.program, call.args.join(" "), call.stdin].into_iter().chain(env).chain(files);
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    const FREE: Option<Permissions> = Some(Permissions::All);
+    const KEPT: Option<Permissions> = Some(Permissions::Workspace);
+
+    #[test]
+    fn what_each_may_do_follows_from_the_level_and_the_sandbox() {
+        use AgentKind::{Claude, Codex, Gemini, Opencode};
+        let claude_free = "--dangerously-skip-permissions";
+        let codex_free = "sandbox_workspace_write.network_access=true";
+        let codex_open = "--dangerously-bypass-approvals-and-sandbox";
+        let opencode_free = r#""webfetch":"allow""#;
+        let gemini_kept = "google_web_search";
+        for (kind, level, sandboxed, permissions, words, there) in [
+            (Claude, "guided", false, None, claude_free, false),
+            (Claude, "guided", false, None, "--permission-mode acceptEdits", true),
+            (Claude, "guided", false, None, "--disallowedTools WebFetch,WebSearch", true),
+            (Claude, "full", false, None, claude_free, true),
+            (Claude, "guided", true, None, claude_free, true),
+            (Claude, "guided", true, None, "CLAUDE_CONFIG_DIR=/home-of-agent", true),
+            (Claude, "guided", false, FREE, claude_free, true),
+            (Claude, "full", false, KEPT, claude_free, false),
+            (Codex, "guided", false, None, "sandbox_mode=\"workspace-write\"", true),
+            (Codex, "guided", false, None, codex_free, false),
+            (Codex, "full", false, None, codex_free, true),
+            (Codex, "full", false, None, codex_open, false),
+            (Codex, "guided", true, None, codex_open, true),
+            (Opencode, "guided", false, None, opencode_free, false),
+            (Opencode, "full", false, None, opencode_free, true),
+            (Opencode, "full", false, None, r#""external_directory":"deny""#, true),
+            (Opencode, "guided", true, None, r#""external_directory":"allow""#, true),
+            (Gemini, "guided", false, None, gemini_kept, true),
+            (Gemini, "full", false, None, gemini_kept, false),
+            (Gemini, "guided", true, None, "GEMINI_CLI_HOME=/home-of-agent", true),
+        ] {
+            let task = task(kind, level, sandboxed, permissions);
+            let call = started(&task, None);
+            assert_eq!(call.contains(words), there, "{level} {sandboxed} {words}: {call}");
+        }
+    }
+
+    #[test]
+    fn each_has_its_prompt_its_model_its_tools_and_its_session() {
+        use AgentKind::{Aider, Claude, Codex, Gemini, Opencode};
+        for (kind, resumed) in [
+            (Claude, "--resume s1"),
+            (Codex, "exec resume"),
+            (Opencode, "--session s1"),
+            (Gemini, "--resume s1"),
+            (Aider, "--restore-chat-history"),
+        ] {
+            let task = task(kind, "guided", false, None);
+            let (anew, again) = (started(&task, None), started(&task, Some("s1")));
+            assert!(!anew.contains(resumed) && again.contains(resumed), "{resumed}: {anew}");
+            for words in ["the brief", "--model small", "--more"] {
+                assert!(anew.contains(words), "{words}: {anew}");
+            }
+            let has_server = anew.contains("/bin/checkrein") && anew.contains("mcp");
+            assert_eq!(has_server, has_tools(&task.spec), "{anew}");
+        }
+    }
 }

@@ -1,12 +1,14 @@
 //! One attempt by a program: it is started, heard, told what people say meanwhile, and judged.
 
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
 use checkrein_core::activity::Did;
+use checkrein_core::config::agent::{AgentKind, Preset};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
-use super::{Invocation, Prompt, Reader, continues, has_tools, invocation, reader, trouble};
+use super::{Invocation, Prompt, Reader, aider, continues, has_tools, invocation, reader, trouble};
 use crate::Ended;
 use crate::result::spoken_result;
 use crate::task::{AgentTask, PersonMessage};
@@ -21,6 +23,8 @@ pub(crate) async fn run(task: &AgentTask, brief: &str, voice: &mut Voice) -> End
     let mut text = prompt(task, brief);
     let mut session = task.session.clone().filter(|_| continues(&task.spec));
     let mut heard: Vec<String> = Vec::new();
+    // Whether what was handed in so far comes from what it said.
+    let mut handed_in = false;
     // What was said before the brief was written is in it.
     heard.extend(
         task.messages()
@@ -54,7 +58,7 @@ pub(crate) async fn run(task: &AgentTask, brief: &str, voice: &mut Voice) -> End
             };
         }
         if !has_tools(&task.spec) {
-            spoken_result(task, &said.output);
+            handed_in |= spoken_result(task, &said.output, handed_in);
         }
         let new: Vec<PersonMessage> =
             task.messages().into_iter().filter(|message| !heard.contains(&message.id)).collect();
@@ -84,6 +88,7 @@ fn prompt(task: &AgentTask, brief: &str) -> String {
              tactical one, `report_response`, `get_comments` and `reply_comment` in both.\n"
         }
         (true, false) => "The MCP server `checkrein` has a tool for this: `report_response`.\n",
+        _ if matches!(task.spec.kind, AgentKind::Aider) => aider::HOW,
         (false, true) => {
             "If you cannot write that file, end your last answer with the JSON object in a fenced block that begins \
              with ```checkrein-result.\n"
@@ -98,7 +103,7 @@ struct Said {
     trouble: Option<String>,
     /// Whether its model said anything.
     spoke: bool,
-    /// The end of its output, of a program that writes text.
+    /// What its model said, or the end of its output.
     output: String,
 }
 
@@ -117,7 +122,7 @@ async fn call(task: &AgentTask, prompt: &Prompt<'_>, voice: &mut Voice) -> Resul
             let _ = stdin.write_all(call.stdin.as_bytes()).await;
         }
     };
-    let mut reader = reader(&task.spec);
+    let mut reader = reader(&task.spec, &task.home);
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (mut output, mut spoke) = (String::new(), false);
     let hear = async {
@@ -125,17 +130,33 @@ async fn call(task: &AgentTask, prompt: &Prompt<'_>, voice: &mut Voice) -> Resul
         let mut lines = BufReader::new(stdout);
         while let Some(line) = next_line(&mut lines).await {
             for did in reader.read(&line) {
-                spoke |= matches!(did, Did::Said { .. } | Did::Called { .. });
+                spoke |= is_word_of_model(&did);
                 voice.tell(did);
             }
             output.push_str(&line);
             output.push('\n');
             keep_end(&mut output, 1 << 20);
+            if reader.is_hopeless() {
+                let _ = child.start_kill();
+                break;
+            }
+        }
+        for did in reader.end() {
+            spoke |= is_word_of_model(&did);
+            voice.tell(did);
         }
     };
     let ((), (), complained) = tokio::join!(feed, hear, pass_on(stderr));
     let status = child.wait().await.map_err(|error| format!("{}: {error}", task.spec.name))?;
-    Ok(Said { trouble: went_wrong(&*reader, status, &complained), spoke, output })
+    if matches!(task.spec.kind, AgentKind::Aider) {
+        aider::tidy(Path::new("."));
+    }
+    let trouble = went_wrong(&*reader, status, &complained, &output);
+    Ok(Said { trouble, spoke, output: reader.said().unwrap_or(output) })
+}
+
+const fn is_word_of_model(did: &Did) -> bool {
+    matches!(did, Did::Said { .. } | Did::Called { .. })
 }
 
 fn start(task: &AgentTask, call: &Invocation) -> Result<tokio::process::Child, String> {
@@ -145,10 +166,16 @@ fn start(task: &AgentTask, call: &Invocation) -> Result<tokio::process::Child, S
     command.spawn().map_err(|error| {
         let name = &task.spec.name;
         match error.kind() {
-            std::io::ErrorKind::NotFound => format!(
-                "`{}` is not installed, or not on the PATH; install it or name it as `agents.{name}.program`, then resume",
-                call.program
-            ),
+            std::io::ErrorKind::NotFound => {
+                let install = match Preset::of(&call.program) {
+                    Some(preset) => format!("install it (`{}`)", preset.install()),
+                    None => "install it".to_owned(),
+                };
+                format!(
+                    "`{}` is not installed, or not on the PATH; {install} or name it as `agents.{name}.program`, then resume",
+                    call.program
+                )
+            }
             _ => format!("`{}` cannot be started: {error}", call.program),
         }
     })
@@ -186,14 +213,15 @@ fn keep_end(text: &mut String, bytes_max: usize) {
     }
 }
 
-fn went_wrong(reader: &dyn Reader, status: ExitStatus, complained: &str) -> Option<String> {
+fn went_wrong(reader: &dyn Reader, status: ExitStatus, complained: &str, output: &str) -> Option<String> {
     let said = reader.trouble();
     if status.success() && said.is_none() {
         return None;
     }
-    let complained = complained.trim();
-    let last = complained.lines().rev().take(6).collect::<Vec<_>>();
-    let last = last.into_iter().rev().collect::<Vec<_>>().join("\n");
+    let mut last = last_lines(complained);
+    if last.is_empty() && reader.is_text() {
+        last = last_lines(output);
+    }
     Some(match (said, last.is_empty()) {
         (Some(said), true) => said,
         // What it says in its stream is better than what it happens to write beside it.
@@ -201,4 +229,9 @@ fn went_wrong(reader: &dyn Reader, status: ExitStatus, complained: &str) -> Opti
         (_, false) => last,
         (None, true) => format!("it ended with {status}"),
     })
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines.get(lines.len().saturating_sub(6)..).unwrap_or_default().join("\n")
 }

@@ -116,7 +116,7 @@ mod tests {
             permissions: None,
             findings: AgentFindings::default(),
         };
-        let mut reader = reader(&spec);
+        let mut reader = reader(&spec, std::path::Path::new(""));
         let did = lines.lines().flat_map(|line| reader.read(line)).collect();
         (did, reader.trouble())
     }

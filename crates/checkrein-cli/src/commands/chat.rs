@@ -2,13 +2,15 @@ use std::io::{IsTerminal, Read, Write};
 
 use checkrein_core::companion::{MessageStatus, ProposalStatus};
 use checkrein_engine::{ChatOf, ChatPiece};
-use checkrein_server::wire::chat::{Chat, Message, Piece, Proposal, ProposalKind};
+use checkrein_server::wire::chat::{Chat, Message, OpenChat, Piece, Proposal, ProposalKind};
+use checkrein_server::wire::page::Page;
 use serde_json::json;
 use tokio::sync::watch;
 
+use super::checkpoint::shape::age;
 use crate::driving::{at_terminal, interrupts};
 use crate::error::{CliError, Exit, note};
-use crate::output::{FAINT, HEADING, Output, harmless, one_line, quoted};
+use crate::output::{FAINT, HEADING, Output, Table, harmless, one_line, quoted};
 use crate::prompt;
 use crate::remote::Remote;
 use crate::session::{Desk, DeskPlace, Session, outside_attempt};
@@ -29,6 +31,9 @@ pub struct Args {
     /// Say that a proposal will not be done; may be given several times
     #[arg(long = "discard", value_name = "PROPOSAL", requires = "run", conflicts_with_all = ["question", "session"])]
     discarded: Vec<String>,
+    /// List your conversations that have led to no job yet
+    #[arg(long, conflicts_with_all = ["run", "question", "session", "history"])]
+    list: bool,
     /// Only show what was said and proposed
     #[arg(long, conflicts_with_all = ["question", "applied", "discarded"])]
     history: bool,
@@ -48,11 +53,15 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if !args.applied.is_empty() || !args.discarded.is_empty() {
         return args.settle(&desk);
     }
+    if args.list {
+        let open = desk.open_chats()?;
+        return if args.json { Output::json(&open) } else { Ok(Output::paged(listed(&open))) };
+    }
     let of = args.of();
     if args.history {
         let Some(of) = of else {
             return Err(CliError::usage("there is no history without a job or a conversation")
-                .hint("name the job, or the conversation with `--session ID`"));
+                .hint("name the job, or with `--session ID` a conversation that `--list` shows"));
         };
         let chat = desk.chat(&of)?;
         return if args.json { Output::json(&chat) } else { Ok(Output::paged(shown(&chat))) };
@@ -104,8 +113,18 @@ impl Args {
             return Ok(Output::json(&answered)?.exit(exit));
         }
         told_after(&answer);
-        if let ChatOf::Chat(id) = of {
-            next_step(&desk.chat(of)?, id);
+        let chat = desk.chat(of)?;
+        match of {
+            ChatOf::Chat(id) => next_step(&chat, id),
+            ChatOf::Run(run) => {
+                let made = |proposal: &&Proposal| proposal.message == answer.id;
+                if let Some(proposal) = chat.proposals.iter().find(made) {
+                    let id = one_line(&proposal.id);
+                    note(format_args!(
+                        "`checkrein chat {run} --apply {id}` does it in your name, `--discard {id}` does not"
+                    ));
+                }
+            }
         }
         Ok(Output::text(String::new()).exit(exit))
     }
@@ -235,13 +254,19 @@ impl Voice {
                 self.end();
                 let _ = anstream::stdout().write_all(proposal_shown(proposal).as_bytes());
             }
-            Piece::Drafted { .. } => self.aside("wrote the description down"),
             Piece::Waits { why } => self.aside(&one_line(why)),
-            Piece::Asked { .. } | Piece::Answered { .. } | Piece::Said { .. } => {}
+            // What was written down is named as a use of its tool.
+            Piece::Drafted { .. }
+            | Piece::Asked { .. }
+            | Piece::Answered { .. }
+            | Piece::Said { .. }
+            | Piece::Given { .. } => {}
         }
     }
 
     fn say(&mut self, text: &str) {
+        // What comes after something else was told is on a line of its own already.
+        let text = if self.spoke { text } else { text.trim_start_matches('\n') };
         if text.is_empty() {
             return;
         }
@@ -257,7 +282,7 @@ impl Voice {
     }
 
     fn end(&mut self) {
-        if std::mem::take(&mut self.spoke) {
+        if self.spoke {
             self.say("\n");
             self.spoke = false;
         }
@@ -273,6 +298,20 @@ impl Desk {
                 session.clean(Chat::from(view))
             }
             Desk::There(remote) => remote.get(&path(of), &[("limit", SHOWN.to_string())]),
+        }
+    }
+
+    fn open_chats(&self) -> Result<Vec<OpenChat>, CliError> {
+        match self {
+            Desk::Here(session) => {
+                let who = session.principal()?;
+                let open = session.wait(session.engine.open_chats(&who, SHOWN))?;
+                session.clean(open.into_iter().map(OpenChat::from).collect())
+            }
+            Desk::There(remote) => {
+                let page: Page<OpenChat> = remote.get(&["chats"], &[("limit", SHOWN.to_string())])?;
+                Ok(page.items)
+            }
         }
     }
 
@@ -328,7 +367,7 @@ impl Session {
             let stop = interrupts()?;
             let mut hear = |piece: ChatPiece| voice.hear(&Piece::from(piece));
             let answer = self.engine.answer_chat(&asking, &mut hear, ended(stop)).await?;
-            self.clean(Message::from(answer))
+            self.clean(answer)
         })
     }
 
@@ -364,11 +403,26 @@ fn path(of: &ChatOf) -> Vec<&str> {
     }
 }
 
+/// Conversations that have led to no job yet.
+fn listed(open: &[OpenChat]) -> String {
+    if open.is_empty() {
+        return "no conversation waits for a job; `checkrein chat` begins one\n".to_owned();
+    }
+    let mut table = Table::new(&["conversation", "by", "touched", "about"]);
+    for one in open {
+        let first = one.first_question.as_deref().unwrap_or_default();
+        let about = if one.draft.description.trim().is_empty() { first } else { &one.draft.description };
+        let about: String = one_line(about).chars().take(60).collect();
+        table.row(vec![one.id.clone(), one_line(&one.by), age(one.updated_at), about]);
+    }
+    table.render()
+}
+
 /// What was said and proposed so far.
 fn shown(chat: &Chat) -> String {
     let mut out = String::new();
     for message in &chat.messages {
-        let who = message.by.as_deref().unwrap_or("companion");
+        let who = message.speaker.person().unwrap_or("companion");
         out.push_str(&format!("{HEADING}{}{HEADING:#}", one_line(who)));
         match message.status {
             MessageStatus::Done => {}
@@ -412,17 +466,17 @@ fn draft(chat: &Chat) -> String {
 }
 
 fn proposal_shown(proposal: &Proposal) -> String {
+    let (kind, to, verb) = match proposal.kind {
+        ProposalKind::File => ("a change", "of", "applies"),
+        ProposalKind::Comment => ("a comment", "on", "posts"),
+    };
     let place = match (&proposal.file, proposal.line) {
-        (Some(file), Some(line)) => format!(" {}:{line}", one_line(file)),
-        (Some(file), None) => format!(" {}", one_line(file)),
+        (Some(file), Some(line)) => format!(" {to} {}:{line}", one_line(file)),
+        (Some(file), None) => format!(" {to} {}", one_line(file)),
         _ => String::new(),
     };
-    let kind = match proposal.kind {
-        ProposalKind::File => "a change",
-        ProposalKind::Comment => "a comment",
-    };
     let state = match proposal.status {
-        ProposalStatus::Proposed => "proposed; a person applies it".to_owned(),
+        ProposalStatus::Proposed => format!("proposed; a person {verb} it"),
         status => {
             format!("{} by {}", status.name(), one_line(proposal.settled_by.as_deref().unwrap_or("nobody")))
         }

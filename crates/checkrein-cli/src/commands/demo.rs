@@ -76,7 +76,7 @@ fn play(stage: &Stage, reviewer: Reviewer) -> Result<Output, CliError> {
     stage.git(&["log", "--oneline", &format!("checkrein/{}/result", review.run)])?;
     tell("\n");
     stage.show(&["report", &review.run])?;
-    tell("\nIn your own repository: `checkrein job \"WHAT TO DO\" --agent 'claude -p'`.\n");
+    tell("\nIn your own repository: `checkrein job \"WHAT TO DO\" --agent claude`.\n");
     Ok(Output::text(""))
 }
 

@@ -1,4 +1,5 @@
-use checkrein_core::config::agent::AgentKind;
+use checkrein_core::config::Settings;
+use checkrein_core::config::agent::{AgentKind, BuiltinSpec, Preset};
 use checkrein_engine::{AgentFound, Finding, State, examine, examine_forge, examine_server};
 use checkrein_store::StoreAddress;
 
@@ -58,9 +59,33 @@ fn agents(args: &Args) -> Vec<Finding> {
     let get = |name: &str| std::env::var(name).ok();
     let check = "agents";
     let mut findings = Vec::new();
+    // Where the settings cannot be read, that is said elsewhere.
+    let loaded = args.store.settings().map(|(settings, _)| settings).ok();
+    let Some(settings) = loaded.or_else(|| Settings::new(None, None, None, Vec::new()).ok()) else {
+        return findings;
+    };
+    let own = settings.agents().into_iter().filter(|name| Preset::of(name).is_none());
+    let names: Vec<&str> = Preset::ALL.map(Preset::name).into_iter().chain(own).collect();
+    let mut specs = Vec::new();
+    for name in names {
+        match settings.agent_named(name) {
+            Ok(spec) => specs.extend(spec),
+            Err(problem) => {
+                // Nobody has to have a model.
+                let state = if name == "builtin" { State::Info } else { State::Warning };
+                let found = Finding::new(check, state, format!("{name}: {}", problem.message));
+                findings.push(found.remedy(problem.hint.clone().unwrap_or_default()));
+            }
+        }
+    }
+    let builtin = specs.iter().filter_map(|spec| match &spec.kind {
+        AgentKind::Builtin(builtin) => Some(builtin_health(&spec.name, builtin, get)),
+        _ => None,
+    });
+    findings.extend(builtin);
     let mut missing = Vec::new();
-    for health in checkrein_engine::agents_found(get) {
-        let name = health.preset.name();
+    for health in checkrein_engine::agents_found(specs, get) {
+        let name = health.name;
         findings.push(match health.found {
             AgentFound::Works { version, login: Some(login) } => {
                 Finding::new(check, State::Good, format!("{name}: {version}, with {login}"))
@@ -69,39 +94,43 @@ fn agents(args: &Args) -> Vec<Finding> {
                 let found = format!("{name}: {version}, and no key or login was found");
                 Finding::new(check, State::Info, found).remedy("log in with it, or set its key")
             }
-            AgentFound::Broken { why } => Finding::new(check, State::Warning, format!("{name}: {why}"))
-                .remedy(format!("run `{name} --version`")),
-            AgentFound::Missing => {
-                missing.push(name);
-                continue;
+            AgentFound::Command { command } => {
+                Finding::new(check, State::Good, format!("{name}: `{command}`"))
             }
+            AgentFound::Broken { program, why } => {
+                Finding::new(check, State::Warning, format!("{name}: {why}"))
+                    .remedy(format!("run `{program} --version`"))
+            }
+            AgentFound::Missing { program } => match Preset::of(&name).filter(|_| program == name) {
+                Some(preset) => {
+                    missing.push(preset);
+                    continue;
+                }
+                None => Finding::new(check, State::Warning, format!("{name}: `{program}` is not there"))
+                    .remedy(format!("look at `agents.{name}` in the settings")),
+            },
         });
     }
     if !missing.is_empty() {
-        findings.push(Finding::new(check, State::Info, format!("not installed: {}", missing.join(", "))));
+        let names: Vec<&str> = missing.iter().map(|preset| preset.name()).collect();
+        let installs: Vec<String> = missing.iter().map(|preset| format!("`{}`", preset.install())).collect();
+        let found = Finding::new(check, State::Info, format!("not installed: {}", names.join(", ")));
+        findings.push(found.remedy(format!("if you want one: {}", installs.join(", "))));
     }
-    let Ok((settings, _)) = args.store.settings() else { return findings };
-    findings.push(match settings.agent_named("builtin") {
-        Err(problem) => Finding::new(check, State::Info, format!("builtin: {}", problem.message))
-            .remedy(problem.hint.clone().unwrap_or_default()),
-        Ok(spec) => {
-            let needed = spec.into_iter().filter_map(|spec| match spec.kind {
-                AgentKind::Builtin(builtin) => Some([builtin.strategic, builtin.tactical]),
-                _ => None,
-            });
-            let without = needed.flatten().find(|model| {
-                model.needs_key() && get(model.key_variable()).is_none_or(|key| key.trim().is_empty())
-            });
-            match without {
-                Some(model) => {
-                    let found = format!("builtin: the model `{}` has no key", model.model);
-                    Finding::new(check, State::Info, found).remedy(format!("set {}", model.key_variable()))
-                }
-                None => Finding::new(check, State::Good, "builtin: its models have what they need"),
-            }
-        }
-    });
     findings
+}
+
+fn builtin_health(name: &str, spec: &BuiltinSpec, get: impl Fn(&str) -> Option<String>) -> Finding {
+    let check = "agents";
+    let has_key = |variable: &str| get(variable).is_some_and(|key| !key.trim().is_empty());
+    let models = [&spec.strategic, &spec.tactical];
+    match models.into_iter().find(|model| model.needs_key() && !has_key(model.key_variable())) {
+        Some(model) => {
+            let found = format!("{name}: the model `{}` has no key", model.model);
+            Finding::new(check, State::Info, found).remedy(format!("set {}", model.key_variable()))
+        }
+        None => Finding::new(check, State::Good, format!("{name}: its models have what they need")),
+    }
 }
 
 /// The files that apply, and whether they are sound.

@@ -31,8 +31,8 @@ pub struct Args {
     /// How far the agent may go: full, review, partial, guided, dependent, or a JSON block
     #[arg(long, value_name = "LEVEL|JSON")]
     autonomy: Option<String>,
-    /// The agent's command, such as `claude -p` or `cmd:./agent.sh`
-    #[arg(long, value_name = "COMMAND")]
+    /// Who works: claude, codex, opencode, gemini, aider, builtin, one of `agents:`, or a command
+    #[arg(long, value_name = "NAME|COMMAND")]
     agent: Option<String>,
     /// The repository to work on [default: the one around here, else a new one of the job's own]
     #[arg(long, value_name = "DIR")]
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let session = args.store.here().open()?;
     let who = session.principal()?;
     let draft =
-        args.chat.as_deref().map(|chat| session.wait(session.engine.draft(&who, chat))).transpose()?;
+        args.chat.as_deref().map(|chat| session.wait(session.engine.draft(&who, chat, None))).transpose()?;
     let new = args.new_job(&draft.unwrap_or_default())?;
     if args.queue {
         let (id, odd) = session.wait(session.engine.create_job(&who, new))?;

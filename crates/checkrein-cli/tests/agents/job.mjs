@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { Place } from './place.mjs';
 
-// What the model does, whoever asks it.
+// What the model does, whoever asks it to use its tools.
 const script = {
     answers: [
         { says: ['# Phase 1 (strategic) of job', 'Round: 2.'], turns: [
@@ -33,8 +33,43 @@ const script = {
     ],
 };
 
+// The same of a model that has no tools: aider changes files as its answers say, in the form it asked the model for, and its result
+// is at the end of them.
+const answer = (text, result, usage) => ({ text: `${text}\n\n<checkrein-result>\n${JSON.stringify(result)}\n</checkrein-result>`, usage });
+const whole = (file, content) => `${file}\n\`\`\`\n${content}\`\`\``;
+const searched = (file, content) => `${file}\n\`\`\`\n<<<<<<< SEARCH\n=======\n${content}>>>>>>> REPLACE\n\`\`\``;
+const withoutTools = {
+    answers: [
+        { anywhere: 'one-line Git commit message', turns: [{ text: 'docs: what was asked for' }] },
+        { says: ['# Phase 1 (strategic) of job', 'Round: 2.'], turns: [
+            answer(`The plan is friendlier.\n\n${whole('plan.md', '# Plan\n\nWrite a friendly letter.\n')}`, {
+                summary: 'a friendlier plan', next_todos: ['write the friendly letter'], comment_replies: [{ id: 'c1', text: 'it is friendly now' }],
+            }, { input: 900, output: 30 }),
+        ] },
+        { says: '# Phase 1 (strategic) of job', turns: [
+            answer(`The plan is there.\n\n${whole('plan.md', '# Plan\n\nWrite a letter.\n')}`, {
+                // Longer than a line of any terminal, which nothing may break.
+                summary: `planned ${'with care '.repeat(40)}`, next_todos: ['write the letter'],
+            }, { input: 3300, output: 50 }),
+        ] },
+        { says: '# Phase 2 (tactical) of job', turns: [
+            answer(`The letter is written.\n\n${searched('letter.md', 'Dear friend,\n')}`, {
+                summary: 'wrote the letter', todos_done: [1], confidence: 0.7, warnings: [{ text: 'nobody proofread it', severity: 'low' }],
+            }, { input: 5000, output: 100 }),
+        ] },
+        { says: '# Phase 3 (strategic) of job', turns: [answer('Nothing is left.', { outcome: 'job_complete', summary: 'the letter is written' })] },
+    ],
+};
+const scriptOf = (agent) => (agent === 'aider' ? withoutTools : script);
+
+// What the log of each agent says.
+const tools = ['next_phase_todos', 'todo_complete', 'job_complete'];
+const words = { aider: ['aider begins with openai/scripted', '▸ edit path=plan.md', '▸ edit path=letter.md', 'docs: what was asked for', '5100 tokens, $0.01'] };
+// One model writes whole files and costs nothing, the other looks for what it replaces and has a price.
+const config = { aider: { agents: { aider: { models: { strategic: 'openai/scripted', tactical: 'gpt-4o' } } } } };
+
 async function wholeJob(agent, more = []) {
-    const place = await Place.with(agent, script);
+    const place = await Place.with(agent, scriptOf(agent), config[agent]);
     await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'guided', ...more], { code: 3 });
     let job = await place.job();
     const id = job.run_id;
@@ -66,13 +101,16 @@ async function wholeJob(agent, more = []) {
     // Commits, todos, and the job's own files.
     assert.equal(place.git(id, ['show', 'main:letter.md']), 'Dear friend,\n');
     assert.equal(place.git(id, ['show', 'main:plan.md']), '# Plan\n\nWrite a friendly letter.\n');
+    // Nothing an agent keeps for itself is among them.
+    const files = place.git(id, ['ls-tree', '-r', '--name-only', 'main']).trim().split('\n');
+    assert.deepEqual(files.filter((file) => file.startsWith('.')), [], `${agent} left files of its own`);
     const log = place.git(id, ['log', '--format=%B', 'main']);
     assert.match(log, /phase 2 \(tactical\): wrote the letter\n\n- write the friendly letter/);
     assert.match(place.git(id, ['show', 'main:archive/phase-2-tactical-todos.yaml']), /friendly letter/);
     // The audit trail: what it did, in its own order, with tokens; and what it reported.
     const did = await place.run(['log', id]);
-    for (const words of ['begins', 'plan.md', 'next_phase_todos', 'todo_complete', 'job_complete', 'tokens', 'The letter is written.']) {
-        assert(did.includes(words), `${words} is not in the log of ${agent}:\n${did}`);
+    for (const word of ['begins', 'plan.md', 'tokens', 'The letter is written.', ...words[agent] ?? tools]) {
+        assert(did.includes(word), `${word} is not in the log of ${agent}:\n${did}`);
     }
     assert(!did.includes('sk-scripted-1'), 'the key is nowhere');
     const report = await place.run(['report', id]);
@@ -82,22 +120,23 @@ async function wholeJob(agent, more = []) {
 }
 
 // What a person has to see to: the job is paused, says why, and goes on afterwards.
-async function trouble(agent, fault, words, { options = {} } = {}) {
-    const broken = structuredClone(script);
-    broken.answers[1].turns[0].fault = fault;
-    const place = await Place.with(agent, { ...broken, ...options });
+async function trouble(agent, fault, said, { env = {} } = {}) {
+    const broken = structuredClone(scriptOf(agent));
+    broken.answers.find((one) => one.says === '# Phase 1 (strategic) of job').turns[0].fault = fault;
+    const place = await Place.with(agent, broken);
+    Object.assign(place.env, env);
     await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'review'], { code: 1 }).catch(() => undefined);
     const job = await place.job();
     assert.equal(job.status, 'paused', `${agent}: ${JSON.stringify(job.stopped)}`);
     const shown = await place.run(['show', job.run_id]);
-    assert(shown.includes(words), `${agent}: ${shown}`);
+    assert(shown.includes(said), `${agent}: ${shown}`);
     place.remove();
-    console.log(`${agent}: ${words}`);
+    console.log(`${agent}: ${said}`);
 }
 
 // A plan that waits, made where an agent sees and does nothing else.
 async function sandboxed(agent) {
-    const place = await Place.with(agent, script);
+    const place = await Place.with(agent, scriptOf(agent), config[agent]);
     await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'guided', '--sandbox'], { code: 3 });
     const job = await place.job();
     assert.deepEqual([job.status, job.phase], ['pending_review', 'phase-1-strategic'], `${agent}: ${JSON.stringify(job.stopped)}`);
@@ -121,14 +160,19 @@ async function missing() {
 // Named agents alone, with options for their job, as in `job.mjs claude --sandbox`.
 const named = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const more = process.argv.slice(2).filter((word) => word.startsWith('--'));
-const agents = named.length > 0 ? named : ['opencode', 'claude', 'codex', 'gemini'];
+const agents = named.length > 0 ? named : ['opencode', 'claude', 'codex', 'gemini', 'aider'];
 const work = agents.map((agent) => () => wholeJob(agent, more));
 if (named.length === 0) {
     work.push(
         () => wholeJob('claude', ['--sandbox']),
-        ...['opencode', 'codex', 'gemini'].map((agent) => () => sandboxed(agent)),
+        // It tries for a minute before it gives up.
+        () => trouble('aider', { status: 429 }, 'aider was told to come back later'),
+        ...['opencode', 'codex', 'gemini', 'aider'].map((agent) => () => sandboxed(agent)),
         () => trouble('claude', { status: 401 }, 'was refused by its model'),
         () => trouble('codex', { status: 429, retry_after: 3600 }, 'come back later'),
+        () => trouble('aider', { status: 401 }, 'aider was refused by its model'),
+        // Left to itself it would wait for somebody to log in with a browser.
+        () => trouble('aider', null, 'aider has no key for its model', { env: { OPENAI_API_KEY: '', AIDER_MODEL: '' } }),
         missing,
     );
 }

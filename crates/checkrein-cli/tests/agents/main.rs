@@ -6,6 +6,7 @@
 mod budget;
 mod builtin;
 mod datasource;
+mod found;
 mod live;
 mod place;
 mod preset;

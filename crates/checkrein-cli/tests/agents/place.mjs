@@ -1,5 +1,5 @@
 // A directory of its own with a store in it, the binary under test, and a model that says what a script says. The
-// agents themselves are in AGENT_MODULES, which scripts/test fills from the lock file beside this.
+// agents themselves are in AGENT_MODULES, which scripts/test fills from the lock file beside this; aider is the program AIDER.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -15,6 +15,7 @@ const needed = (name) => {
 export const binary = needed('CHECKREIN_BINARY');
 const modelBinary = needed('SCRIPTED_MODEL');
 const modules = needed('AGENT_MODULES');
+const aider = needed('AIDER');
 
 // What each agent needs to find its model on loopback, and a place of its own.
 const settings = {
@@ -39,6 +40,7 @@ const settings = {
         // It asks a registry for packages before it begins, and there is none: once is enough.
         return { OPENCODE_CONFIG: file, OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_AUTOUPDATE: '1', npm_config_fetch_retries: '0' };
     },
+    aider: ({ url }) => ({ OPENAI_API_KEY: 'sk-scripted-1', OPENAI_API_BASE: `${url}/v1`, AIDER_MODEL: 'openai/scripted' }),
     gemini: ({ url }) => ({ GEMINI_API_KEY: 'sk-scripted-1', GOOGLE_GEMINI_BASE_URL: url, GEMINI_MODEL: 'gemini-2.5-pro' }),
 };
 
@@ -61,6 +63,7 @@ export class Place {
         mkdirSync(bin);
         // Nothing that was installed ran then, so its own link is not there.
         const wrapper = join(modules, 'node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs');
+        symlinkSync(aider, join(bin, 'aider'));
         symlinkSync(join(modules, `node_modules/opencode-linux-${process.arch}/bin/opencode`), join(bin, 'opencode'));
         writeFileSync(join(bin, 'claude'), `#!/bin/sh\nexec '${process.execPath}' '${wrapper}' "$@"\n`, { mode: 0o755 });
         place.env = {

@@ -18,6 +18,25 @@ pub enum Api {
     Openai,
 }
 
+const APIS: [Api; 2] = [Api::Anthropic, Api::Openai];
+
+/// Does the same in both dialects: the job whose name is returned has the same commits in both.
+pub fn in_both(script: &Value, agent: &Value, work: impl Fn(&Place) -> String) {
+    in_both_with(script, agent, &json!({}), work);
+}
+
+/// The same with more about the model.
+pub fn in_both_with(script: &Value, agent: &Value, model: &Value, work: impl Fn(&Place) -> String) {
+    let told = APIS.map(|api| {
+        let place = Place::with(script.clone());
+        place.settings_with(api, agent.clone(), model.clone(), json!({}));
+        let id = work(&place);
+        place.commits(&id)
+    });
+    assert!(told[0].lines().count() > 3, "{}", told[0]);
+    assert_eq!(told[0], told[1]);
+}
+
 /// A plan, the work and the end, with these turns in the phase of work.
 pub fn job_with(work: Value) -> Value {
     json!({"answers": [
@@ -149,6 +168,16 @@ impl Place {
             Command::new("git").arg("--git-dir").arg(self.repository(id)).args(args).output().unwrap();
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Every commit of every branch of a job: its files and its words. A job of the same kind has the same.
+    pub fn commits(&self, id: &str) -> String {
+        let branches = self.git(id, &["for-each-ref", "--format=%(refname:short)", "refs/heads"]);
+        let log = |branch: &str| {
+            let commits = self.git(id, &["log", "--topo-order", "--format=%T %an%n%B", branch]);
+            format!("{branch}\n{commits}\n")
+        };
+        branches.lines().map(log).collect::<String>().replace(id, "JOB")
     }
 
     /// Waits for something, with patience for a machine that is busy.

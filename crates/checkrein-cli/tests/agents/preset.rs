@@ -33,13 +33,21 @@ fn aider_is_called_without_a_person_and_says_its_result() {
     let program = r#"
 while [ "$1" != --message-file ]; do shift; done
 cp "$2" "$to.message"
+while [ "$1" != --llm-history-file ]; do shift; done
+history=$2
+mkdir -p .aider.tags.cache.v4 .aider.tags.cache.v9
+touch .aider.tags.cache.v4/cache.db .aider.tags.cache.v9/cache.db
+echo "Aider v0.86.2
+Model: large with diff edit format"
+said() { printf '%s\n' "LLM RESPONSE now" "ASSISTANT I am done." ASSISTANT "ASSISTANT <checkrein-result>" "ASSISTANT $1" "ASSISTANT </checkrein-result>" >> "$history"; }
 echo 'Tokens: 2.4k sent, 36 received. Cost: $0.01 message, $0.01 session.'
 case $CHECKREIN_PHASE_NUMBER in
 1) echo plan > plan.md; said='{"summary": "planned", "next_todos": ["write it"]}' ;;
 2) echo "Dear reader," > letter.md; said='{"summary": "wrote it", "confidence": 0.9}' ;;
 *) said='{"outcome": "job_complete", "summary": "all is written"}' ;;
 esac
-printf 'I am done.\n\n```checkrein-result\n%s\n```\n' "$said"
+said "$said"
+printf 'I am done.\n\n<checkrein-result>\n%s\n</checkrein-result>\n' "$said" | fold -w 30
 "#;
     let place = scene(
         program,
@@ -62,10 +70,7 @@ printf 'I am done.\n\n```checkrein-result\n%s\n```\n' "$said"
     }
     assert!(!called_with(&place, "1.1", &["--restore-chat-history"]));
     let message = place.read("called.1.1.message");
-    assert!(
-        message.contains("# Phase 1 (strategic)") && message.contains("```checkrein-result"),
-        "{message}"
-    );
+    assert!(message.contains("# Phase 1 (strategic)") && message.contains("<checkrein-result>"), "{message}");
     assert_eq!(job["job"]["spent"]["tokens"], 2436, "{job}");
     assert_eq!(job["job"]["spent"]["cost"], 0.01);
     // After a request for changes it goes on with what it said.
@@ -82,6 +87,26 @@ printf 'I am done.\n\n```checkrein-result\n%s\n```\n' "$said"
     // It leaves nothing of its own on the branch.
     let files = place.git(&id, &["ls-tree", "-r", "--name-only", "main"]);
     assert!(!files.contains("aider"), "{files}");
+}
+
+/// A session is a convenience: where the program knows it no more, everything is in the brief.
+#[test]
+fn a_session_that_is_gone_begins_anew() {
+    let program = r#"
+case "$*" in *--resume*) echo 'No conversation found with session ID: s1' >&2; touch "$HOME/tried"; exit 1 ;; esac
+cat > "$to.prompt"
+echo '{"type":"system","subtype":"init","model":"m","session_id":"s1"}'
+echo '{"summary": "planned", "next_todos": ["do it"]}' > "$CHECKREIN_RESULT"
+echo '{"type":"result","subtype":"success","is_error":false}'
+"#;
+    let place = scene(program, &json!({"agents": {"claude": {"program": "PLACE/program"}}}));
+    let job = place.job_of("claude", "guided", &[], 3);
+    let id = job["run_id"].as_str().unwrap().to_owned();
+    place.judge(&["request-changes", job["checkpoint"].as_str().unwrap(), "-m", "be friendly"]);
+    place.expect(&["resume", &id], 3);
+    assert!(place.path().join("tried").exists(), "it was asked to go on with its session");
+    assert!(!called_with(&place, "1.2", &["--resume"]), "{}", place.read("called.1.2"));
+    assert!(place.read("called.1.2.prompt").contains("be friendly"));
 }
 
 #[test]

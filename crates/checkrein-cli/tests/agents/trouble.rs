@@ -1,31 +1,37 @@
 use serde_json::{Value, json};
 
-use crate::place::{Api, Place, job_with};
+use crate::place::{Api, Place, in_both, in_both_with, job_with};
 
-const APIS: [Api; 2] = [Api::Anthropic, Api::Openai];
+/// A job that does not come to its end.
+fn paused(place: &Place) -> String {
+    place.run(&["job", "Do it", "--agent", "builtin", "--autonomy", "full"]);
+    let job = place.shown();
+    assert_eq!(job["status"], "paused", "{job}");
+    job["run_id"].as_str().unwrap().to_owned()
+}
 
 #[test]
 fn what_passes_is_waited_for() {
-    for api in APIS {
-        let place = Place::with(job_with(json!([
-            {"calls": [{"run": "echo a > a.txt"}], "fault": {"status": 429, "retry_after": 0, "times": 2}},
-            {"calls": [{"tool": "run_command", "raw": "{\"command\": \"echo b"}]},
-            {"text": "a longer sentence that is cut in the middle", "calls": [{"run": "echo c > c.txt"}], "fault": {"cut": true, "times": 1}},
-            {"text": "done"},
-        ])));
-        place.settings(api, json!({}));
+    let script = job_with(json!([
+        {"calls": [{"run": "echo a > a.txt"}], "fault": {"status": 429, "retry_after": 0, "times": 2}},
+        {"calls": [{"tool": "run_command", "raw": "{\"command\": \"echo b"}]},
+        {"text": "a longer sentence that is cut in the middle", "calls": [{"run": "echo c > c.txt"}], "fault": {"cut": true, "times": 1}},
+        {"text": "done"},
+    ]));
+    in_both(&script, &json!({}), |place| {
         let job = place.job("full", &[], 0);
-        let id = job["run_id"].as_str().unwrap();
+        let id = job["run_id"].as_str().unwrap().to_owned();
         assert_eq!(job["status"], "completed");
-        assert_eq!(place.git(id, &["show", "main:a.txt"]), "a\n");
-        assert_eq!(place.git(id, &["show", "main:c.txt"]), "c\n");
-        let log = place.expect(&["log", id], 0);
+        assert_eq!(place.git(&id, &["show", "main:a.txt"]), "a\n");
+        assert_eq!(place.git(&id, &["show", "main:c.txt"]), "c\n");
+        let log = place.expect(&["log", &id], 0);
         assert_eq!(log.matches("waits 0s: the model allows no more requests").count(), 2, "{log}");
         assert!(
             log.contains("the answer was cut off") && log.contains("✗ the arguments are not a JSON object"),
             "{log}"
         );
-    }
+        id
+    });
 }
 
 #[test]
@@ -62,67 +68,92 @@ fn what_a_person_has_to_see_to_pauses_the_job() {
 
 #[test]
 fn a_conversation_that_is_too_long_begins_anew() {
-    for api in APIS {
-        let long = "x".repeat(9_000);
-        let mut script = job_with(json!([
-            {"calls": [{"tool": "write_file", "input": {"path": "workspace.md", "content": "# Workspace\n\nremember the tea\n"}}]},
-            {"calls": [{"run": format!("echo {long}")}]},
-            {"calls": [{"run": format!("echo {long}; true")}]},
-            {"calls": [{"run": format!("echo {long}; true; true")}]},
-            {"text": "never reached"},
-        ]));
-        script["context_bytes_max"] = json!(36_000);
-        let answers = script["answers"].as_array_mut().unwrap();
-        answers.insert(
-            0,
-            json!({"says": "You have worked on this already", "turns": [
-            {"calls": [{"run": "echo anew > anew.txt"}]}, {"text": "done after all"}]}),
-        );
-        let place = Place::with(script);
-        place.settings(api, json!({}));
+    let long = "x".repeat(9_000);
+    let mut script = job_with(json!([
+        {"calls": [{"tool": "write_file", "input": {"path": "workspace.md", "content": "# Workspace\n\nremember the tea\n"}}]},
+        {"calls": [{"run": format!("echo {long}")}]},
+        {"calls": [{"run": format!("echo {long}; true")}]},
+        {"calls": [{"run": format!("echo {long}; true; true")}]},
+        {"text": "never reached"},
+    ]));
+    script["context_bytes_max"] = json!(36_000);
+    let answers = script["answers"].as_array_mut().unwrap();
+    answers.insert(
+        0,
+        json!({"says": "You have worked on this already", "turns": [
+        {"calls": [{"run": "echo anew > anew.txt"}]}, {"text": "done after all"}]}),
+    );
+    in_both(&script, &json!({}), |place| {
         let job = place.job("full", &[], 0);
-        let id = job["run_id"].as_str().unwrap();
-        let log = place.expect(&["log", id], 0);
+        let id = job["run_id"].as_str().unwrap().to_owned();
+        let log = place.expect(&["log", &id], 0);
         assert!(log.contains("conversation shortened") && log.contains("done after all"), "{log}");
-        assert_eq!(place.git(id, &["show", "main:anew.txt"]), "anew\n");
+        assert_eq!(place.git(&id, &["show", "main:anew.txt"]), "anew\n");
         let anew = place.model.asked().into_iter().map(|asked| asked.body.to_string());
         let anew = anew.filter(|body| body.contains("You have worked on this already")).collect::<Vec<_>>();
         assert!(
             anew.iter().any(|body| body.contains("remember the tea")),
             "what it wrote down is its memory"
         );
-    }
+        id
+    });
+}
+
+#[test]
+fn a_conversation_that_gets_too_long_is_written_down_first() {
+    let mut script = job_with(json!([
+        {"calls": [{"run": "echo a > a.txt"}], "usage": {"input": 9000, "output": 10}},
+        {"text": "never reached"},
+    ]));
+    let answers = script["answers"].as_array_mut().unwrap();
+    answers.insert(
+        0,
+        json!({"says": "You have worked on this already", "turns": [
+        {"calls": [{"run": "grep tea workspace.md > remembered.txt"}]}, {"text": "done after all"}]}),
+    );
+    answers.insert(0, json!({"says": "This conversation is nearly as long", "turns": [
+        {"calls": [{"tool": "write_file", "input": {"path": "workspace.md", "content": "# Workspace\n\nthe tea is green\n"}}]},
+        {"text": "ok"}]}));
+    in_both_with(&script, &json!({}), &json!({"context_tokens": 10_000}), |place| {
+        let job = place.job("full", &[], 0);
+        let id = job["run_id"].as_str().unwrap().to_owned();
+        assert_eq!(place.git(&id, &["show", "main:remembered.txt"]), "the tea is green\n");
+        let log = place.expect(&["log", &id], 0);
+        assert!(log.contains("conversation shortened") && !log.contains("never reached"), "{log}");
+        id
+    });
 }
 
 #[test]
 fn a_model_that_never_stops_is_stopped() {
-    let mut script = job_with(json!([{"calls": [{"run": "date +%N > now.txt; cat now.txt"}]}]));
+    let mut script = job_with(json!([
+        {"calls": [{"run": "echo a > a.txt"}]}, {"calls": [{"run": "date +%N"}]},
+    ]));
     script["answers"][1]["forever"] = json!(true);
-    let place = Place::with(script);
-    place.settings(Api::Anthropic, json!({"turns_max": 15}));
-    place.run(&["job", "Do it", "--agent", "builtin", "--autonomy", "full"]);
-    let job = place.shown();
-    assert_eq!(job["status"], "paused", "{job}");
-    assert!(place.expect(&["show", job["run_id"].as_str().unwrap()], 0).contains("asked its model 15 times"));
+    in_both(&script, &json!({"turns_max": 15}), |place| {
+        let id = paused(place);
+        assert!(place.expect(&["show", &id], 0).contains("asked its model 15 times"));
+        assert_eq!(place.git(&id, &["show", "phase-2-tactical:a.txt"]), "a\n", "what it did is kept");
+        id
+    });
 }
 
 #[test]
 fn a_model_that_repeats_itself_is_stopped() {
-    let mut script = job_with(json!([{"calls": [{"run": "echo same"}]}]));
+    let mut script =
+        job_with(json!([{"calls": [{"run": "echo a > a.txt"}]}, {"calls": [{"run": "echo same"}]}]));
     script["answers"][1]["forever"] = json!(true);
-    let place = Place::with(script);
-    place.settings(Api::Openai, json!({}));
-    place.run(&["job", "Do it", "--agent", "builtin", "--autonomy", "full"]);
-    let job = place.shown();
-    assert_eq!(job["status"], "paused", "{job}");
-    let id = job["run_id"].as_str().unwrap();
-    assert!(place.expect(&["show", id], 0).contains("times in a row with the same arguments"));
-    assert!(place.expect(&["log", id], 0).contains("do something else, or end"));
+    in_both(&script, &json!({}), |place| {
+        let id = paused(place);
+        assert!(place.expect(&["show", &id], 0).contains("times in a row with the same arguments"));
+        assert!(place.expect(&["log", &id], 0).contains("do something else, or end"));
+        id
+    });
 }
 
 #[test]
 fn what_is_outside_and_what_is_forbidden_is_refused() {
-    let place = Place::with(job_with(json!([
+    let script = job_with(json!([
         {"calls": [{"tool": "read_file", "input": {"path": "/etc/hostname"}},
                    {"tool": "read_file", "input": {"path": "../../../checkrein.yaml"}},
                    {"tool": "write_file", "input": {"path": "../../escaped.txt", "content": "x"}},
@@ -131,20 +162,25 @@ fn what_is_outside_and_what_is_forbidden_is_refused() {
                    {"tool": "job_complete", "input": {}},
                    {"tool": "next_phase_todos", "input": {"todos": ["more"]}},
                    {"tool": "!approve", "input": {}}]},
+        {"calls": [{"run": "echo a > a.txt; ln -s / root"},
+                   {"tool": "read_file", "input": {"path": "root/etc/hostname"}}]},
         {"text": "refused everywhere"},
-    ])));
-    place.settings(Api::Anthropic, json!({"commands": {"deny": ["curl *"]}}));
-    let job = place.job("full", &[], 0);
-    let log = place.expect(&["log", job["run_id"].as_str().unwrap()], 0);
-    assert_eq!(log.matches("is outside of the directory you work in").count(), 3, "{log}");
-    for words in [
-        "belongs to git",
-        "may not be run here",
-        "`job_complete` is for strategic phases",
-        "`next_phase_todos` is for strategic phases",
-        "there is no tool `approve`",
-    ] {
-        assert!(log.contains(words), "{words}: {log}");
-    }
-    assert!(!place.path().join("store/jobs/escaped.txt").exists());
+    ]));
+    in_both(&script, &json!({"commands": {"deny": ["curl *"]}}), |place| {
+        let job = place.job("full", &[], 0);
+        let id = job["run_id"].as_str().unwrap().to_owned();
+        let log = place.expect(&["log", &id], 0);
+        assert_eq!(log.matches("is outside of the directory you work in").count(), 4, "{log}");
+        for words in [
+            "belongs to git",
+            "may not be run here",
+            "`job_complete` is for strategic phases",
+            "`next_phase_todos` is for strategic phases",
+            "there is no tool `approve`",
+        ] {
+            assert!(log.contains(words), "{words}: {log}");
+        }
+        assert!(!place.path().join("store/jobs/escaped.txt").exists());
+        id
+    });
 }

@@ -563,8 +563,9 @@ fn a_read_only_store_is_read_with_what_is_still_in_its_log() {
         &place,
         "checkrein checkpoint wait a & waiting=$!
          until [ -s .checkrein/store.db-wal ]; do
-             checkrein checkpoint create --worker w --deliverable x --id b > created || sleep 0.05
+             checkrein checkpoint create --worker w --deliverable x --id b > created 2> told || sleep 0.05
          done
+         cat told >&2
          mkdir copy && cp .checkrein/store.db .checkrein/store.db-wal copy
          for place in .checkrein copy; do
              mount --bind $place $place && mount -o remount,bind,ro $place

@@ -67,12 +67,24 @@ pub struct CommandLimits {
     pub deny: Vec<String>,
 }
 
+/// Whether one of these patterns stands for a command. Slashes are characters like all others.
+pub fn stands_for(patterns: &[String], command: &str) -> bool {
+    let flat = |text: &str| text.replace('/', "\u{1}");
+    let command = flat(command);
+    patterns.iter().any(|pattern| fast_glob::glob_match(flat(pattern), &command))
+}
+
+/// The single commands of a line for the shell.
+pub fn single_commands(line: &str) -> impl Iterator<Item = &str> {
+    line.split(['\n', ';', '|', '&']).map(str::trim).filter(|part| !part.is_empty())
+}
+
 /// Whether commands that failed, the last time they were run in an attempt, become findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentFindings {
     pub failed_commands: FailedCommands,
-    /// Patterns of the commands that count, such as `cargo test*`; all, if there are none.
+    /// Patterns of the commands that count, such as `cargo test*`, alone or as part of a longer line; all, if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
 }
@@ -129,6 +141,18 @@ impl Preset {
             Preset::Gemini => "gemini",
             Preset::Aider => "aider",
             Preset::Builtin => "builtin",
+        }
+    }
+
+    /// What installs its program, in a shell.
+    pub const fn install(self) -> &'static str {
+        match self {
+            Preset::Claude => "npm install -g @anthropic-ai/claude-code",
+            Preset::Codex => "npm install -g @openai/codex",
+            Preset::Opencode => "npm install -g opencode-ai",
+            Preset::Gemini => "npm install -g @google/gemini-cli",
+            Preset::Aider => "pip install aider-chat",
+            Preset::Builtin => "",
         }
     }
 
@@ -244,6 +268,28 @@ impl Settings {
             permissions: shape.permissions,
             findings: shape.findings,
         }))
+    }
+
+    /// What is wrong with a word that names no agent and no program either.
+    pub fn no_such_agent(&self, word: &str) -> Problem {
+        if let Some(preset) = Preset::of(word) {
+            let message = format!("there is no command `{word}`");
+            let hint = format!(
+                "`{}` installs it; `--agent {word}` then calls it as a job needs it",
+                preset.install()
+            );
+            return Problem::error("agent", message).hint(hint);
+        }
+        let known: Vec<&str> = Preset::ALL.map(Preset::name).into_iter().chain(self.agents()).collect();
+        let message = format!("there is no agent `{word}`, and no such command either");
+        let hint = match closest(word, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "agents are {}; a command of your own can be anything that runs, such as `cmd:./agent.sh`",
+                listed(known)
+            ),
+        };
+        Problem::error("agent", message).hint(hint)
     }
 
     fn builtin(&self, name: &str, shape: &AgentShape) -> Result<BuiltinSpec, Box<Problem>> {

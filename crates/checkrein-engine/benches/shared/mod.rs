@@ -4,6 +4,7 @@
 
 use std::error::Error;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -20,6 +21,27 @@ pub fn bare(path: &Path) -> Result<Connection, Box<dyn Error>> {
 pub fn insert(connection: &Connection, n: usize) -> Result<(), Box<dyn Error>> {
     let body = "x".repeat(400);
     connection.prepare_cached("INSERT INTO rows VALUES (?1, ?2)")?.execute((format!("{n:036}"), body))?;
+    Ok(())
+}
+
+/// A repository of its own: a job would take the one around it, and leave its branches there.
+pub fn repository(place: &Path) -> Result<(), Box<dyn Error>> {
+    let commit = [
+        "-c",
+        "user.name=bench",
+        "-c",
+        "user.email=bench@example.com",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "x",
+    ];
+    for arguments in [&["init", "-q"][..], &commit] {
+        if !Command::new("git").args(arguments).current_dir(place).status()?.success() {
+            return Err(format!("git {arguments:?} failed").into());
+        }
+    }
     Ok(())
 }
 

@@ -14,7 +14,6 @@ use crate::{ActivityItem, Engine, EngineError, EventsOf};
 
 /// Which part of the trail.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct AuditWanted {
     /// What happened to the job and its reviews, or what its agents did
     #[serde(default)]

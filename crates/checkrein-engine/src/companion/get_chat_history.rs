@@ -10,7 +10,6 @@ use crate::{Act, Engine, EngineError};
 
 /// Which part of the conversation.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ChatHistoryWanted {
     /// Go on after this message, as an answer names it in `next`
     pub after: Option<i64>,

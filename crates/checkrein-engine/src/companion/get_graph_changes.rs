@@ -12,7 +12,6 @@ use crate::{Engine, EngineError, RunView};
 
 /// Which changes.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct GraphChangesWanted {
     /// Go on after the event of this number, as an answer names it in `next`
     pub after: Option<u64>,

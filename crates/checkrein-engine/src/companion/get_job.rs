@@ -11,7 +11,6 @@ use crate::{Engine, EngineError};
 
 /// Nothing beside the job.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct JobWanted {}
 
 /// A job, and where it stands.

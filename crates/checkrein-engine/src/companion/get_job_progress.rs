@@ -12,7 +12,6 @@ use crate::{Engine, EngineError, RunView};
 
 /// How much is told.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ProgressWanted {
     /// How many of the last things the agent did are told, 10 by default
     #[schemars(range(min = 0, max = 100))]

@@ -10,7 +10,6 @@ use crate::{Engine, EngineError, ModelRequest};
 
 /// Which requests.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct LlmAskedWanted {
     /// One request, as START.NUMBER; without it they are listed
     pub request: Option<String>,

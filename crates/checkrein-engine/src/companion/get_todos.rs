@@ -12,7 +12,6 @@ use crate::{Engine, EngineError, RunView};
 
 /// Which todos.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct TodosWanted {
     /// Only of this phase that is over: its name or its number
     pub phase: Option<String>,

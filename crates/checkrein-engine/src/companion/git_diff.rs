@@ -13,12 +13,18 @@ use crate::{Engine, EngineError};
 
 /// What is compared.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct DiffWanted {
     /// The older one: `base` (the default: what the phase was cut from), `main`, `start`, a branch, a phase or a commit
     pub from: Option<String>,
     /// The newer one, `head` by default
     pub to: Option<String>,
+    #[serde(flatten)]
+    pub part: DiffPart,
+}
+
+/// Which part of a diff.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub struct DiffPart {
     /// Only this file, this directory, or files of this pattern
     pub file: Option<String>,
     /// The line of the diff to begin with, from 1
@@ -92,22 +98,15 @@ impl Engine {
                 Ok((workspace.run.id.clone(), from, to, diff))
             })
             .await?;
-        let part = (wanted.first_line, wanted.lines);
-        let diffed =
-            Diffed::of(diff, wanted.file.as_deref(), part, |text| clean(self, &run, text.as_bytes()));
+        let diffed = wanted.part.of(diff, |text| clean(self, &run, text.as_bytes()));
         Ok(GitDiff { from: from.to_string(), to: to.to_string(), diffed })
     }
 }
 
-impl Diffed {
-    pub(super) fn of(
-        diff: Diff,
-        file: Option<&str>,
-        (first, count): (Option<usize>, Option<usize>),
-        clean: impl Fn(&str) -> String,
-    ) -> Diffed {
+impl DiffPart {
+    pub(super) fn of(&self, diff: Diff, clean: impl Fn(&str) -> String) -> Diffed {
         let mut files = diff.files;
-        if let Some(pattern) = file.filter(|pattern| !pattern.is_empty()) {
+        if let Some(pattern) = self.file.as_deref().filter(|pattern| !pattern.is_empty()) {
             files.retain(|file| is_of(pattern, &file.path.to_string()));
         }
         let mut text = String::new();
@@ -119,7 +118,7 @@ impl Diffed {
             removed: files.iter().map(|file| file.removed).sum(),
             files_cut: files.len() > FILES_MAX,
             files: files.iter().take(FILES_MAX).map(DiffedFile::of).collect(),
-            diff: lines(&clean(&text), first, count),
+            diff: lines(&clean(&text), self.first_line, self.lines),
         }
     }
 }

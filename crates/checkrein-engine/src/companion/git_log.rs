@@ -10,7 +10,6 @@ use crate::{Engine, EngineError};
 
 /// Which commits.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct GitLogWanted {
     /// What led to this one: `head` (the default), `base`, `main`, `start`, a branch, a phase or a commit
     pub at: Option<String>,

@@ -3,7 +3,7 @@ use checkrein_forge::DiffLimits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::git_diff::{Diffed, parent_or_nothing};
+use super::git_diff::{DiffPart, Diffed, parent_or_nothing};
 use super::git_log::GitCommit;
 use super::workspace::clean;
 use super::{ReadTool, told};
@@ -11,18 +11,11 @@ use crate::{Engine, EngineError};
 
 /// Which commit.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct GitShowWanted {
     /// A commit, as git_log names it, `head` (the default), `base`, `main`, `start`, a branch or a phase
     pub commit: Option<String>,
-    /// Only this file, this directory, or files of this pattern
-    pub file: Option<String>,
-    /// The line of the diff to begin with, from 1
-    #[schemars(range(min = 1))]
-    pub first_line: Option<usize>,
-    /// How many lines of it at most, 400 by default
-    #[schemars(range(min = 1, max = 2000))]
-    pub lines: Option<usize>,
+    #[serde(flatten)]
+    pub part: DiffPart,
 }
 
 /// A commit, and what it changed beside its first parent.
@@ -62,9 +55,7 @@ impl Engine {
                 Ok((workspace.run.id.clone(), commit, diff))
             })
             .await?;
-        let part = (wanted.first_line, wanted.lines);
-        let diffed =
-            Diffed::of(diff, wanted.file.as_deref(), part, |text| clean(self, &run, text.as_bytes()));
+        let diffed = wanted.part.of(diff, |text| clean(self, &run, text.as_bytes()));
         Ok(GitShow { commit: GitCommit::of(&commit), diffed })
     }
 }

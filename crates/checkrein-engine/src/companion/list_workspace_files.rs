@@ -9,7 +9,6 @@ use crate::{Engine, EngineError};
 
 /// Which files.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct FilesWanted {
     /// Only this file, this directory, or files of this pattern, such as `archive/**`
     pub file: Option<String>,

@@ -47,7 +47,7 @@ pub use get_job::{JobShown, JobWanted};
 pub use get_job_progress::{JobProgress, PhaseProgress, ProgressWanted};
 pub use get_llm_request::{LlmAsked, LlmAskedWanted, LlmAskedWhole, LlmRequests};
 pub use get_todos::{PhaseTodos, Todos, TodosWanted};
-pub use git_diff::{DiffWanted, DiffedFile, GitDiff};
+pub use git_diff::{DiffPart, DiffWanted, DiffedFile, GitDiff};
 pub use git_log::{GitCommit, GitLog, GitLogWanted};
 pub use git_show::{GitShow, GitShowWanted};
 pub use list_workspace_files::{FilesWanted, WorkspaceEntry, WorkspaceFiles};
@@ -103,18 +103,35 @@ impl ReadTool {
         about: &'static str,
         tell: for<'a> fn(&'a Engine, &'a Principal, &'a str, W) -> Told<'a>,
     ) -> ReadTool {
+        let schema = schema::<W>();
+        let known = schema.get("properties").and_then(Value::as_object);
+        let known: Vec<String> = known.into_iter().flat_map(|known| known.keys().cloned()).collect();
         let telling = for_any_job(move |engine, by, job, arguments: Value| {
             let arguments = if arguments.is_null() { json!({}) } else { arguments };
-            match serde_json::from_value(arguments) {
+            let read = match unknown(&known, &arguments) {
+                Some(reason) => Err(reason),
+                None => serde_json::from_value(arguments).map_err(|error| error.to_string()),
+            };
+            match read {
                 Ok(wanted) => tell(engine, by, job, wanted),
-                Err(error) => {
-                    let refused = EngineError::Arguments { tool: name, reason: error.to_string() };
+                Err(reason) => {
+                    let refused = EngineError::Arguments { tool: name, reason };
                     Box::pin(std::future::ready(Err(refused)))
                 }
             }
         });
-        ReadTool { name, about, act: Act::Read, schema: schema::<W>(), telling: Arc::new(telling) }
+        ReadTool { name, about, act: Act::Read, schema, telling: Arc::new(telling) }
     }
+}
+
+/// What is wrong with the names of arguments. It is said here for all tools: what several of them take is a type of its
+/// own, and serde refuses nothing unknown beside such a type.
+fn unknown(known: &[String], arguments: &Value) -> Option<String> {
+    let odd = arguments.as_object()?.keys().find(|name| !known.contains(name))?;
+    if known.is_empty() {
+        return Some(format!("unknown field `{odd}`; there is nothing to say"));
+    }
+    Some(format!("unknown field `{odd}`, expected one of `{}`", known.join("`, `")))
 }
 
 /// Says of a closure how long what it takes has to live.
@@ -159,6 +176,7 @@ fn schema<W: JsonSchema>() -> Value {
         }
         fields.entry("type").or_insert_with(|| json!("object"));
         fields.entry("properties").or_insert_with(|| json!({}));
+        fields.insert("additionalProperties".to_owned(), json!(false));
     }
     schema
 }
@@ -183,5 +201,27 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), read_tools().len(), "no name is there twice");
+    }
+
+    #[test]
+    fn what_a_tool_does_not_take_is_named_with_what_it_takes() {
+        let known = |name: &str| -> Vec<String> {
+            let tool = read_tools().iter().find(|tool| tool.name == name).unwrap();
+            tool.schema["properties"].as_object().unwrap().keys().cloned().collect()
+        };
+        for (tool, arguments, expected) in [
+            ("git_diff", json!({"from": "main", "file": "plan.md", "first_line": 2, "lines": 3}), None),
+            ("git_show", json!({"commit": "head", "file": "plan.md", "first_line": 2, "lines": 3}), None),
+            ("git_show", json!({"from": "main"}), Some("unknown field `from`, expected one of `commit`, `")),
+            ("git_diff", json!({"job": "other"}), Some("unknown field `job`")),
+            ("get_job", json!([]), None),
+        ] {
+            let found = unknown(&known(tool), &arguments);
+            assert_eq!(found.is_some(), expected.is_some(), "{tool} {arguments}: {found:?}");
+            assert!(
+                found.unwrap_or_default().starts_with(expected.unwrap_or_default()),
+                "{tool} {arguments}"
+            );
+        }
     }
 }

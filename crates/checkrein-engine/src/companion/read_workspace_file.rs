@@ -11,7 +11,6 @@ use crate::{Engine, EngineError};
 
 /// Which file, which lines of it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct FileWanted {
     /// Its path from the root of the workspace
     pub path: String,

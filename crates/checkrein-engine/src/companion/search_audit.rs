@@ -15,7 +15,6 @@ use crate::{Engine, EngineError};
 
 /// What is looked for in the trail.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct AuditSearch {
     /// Words that an entry has to have, all of them, in any order; large and small letters are the same
     #[schemars(length(min = 1))]

@@ -11,7 +11,6 @@ use crate::{Engine, EngineError};
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct TextWanted {
     /// A text as it stands in a line, not a pattern
     #[schemars(length(min = 1))]

@@ -8,7 +8,6 @@ use crate::{SearchBy, SearchRequest};
 
 /// What is searched for.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct SearchWanted {
     /// Words, or a question
     pub query: String,

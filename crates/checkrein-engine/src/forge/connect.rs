@@ -9,13 +9,13 @@ use checkrein_core::config::{ForgeShape, Settings};
 use checkrein_core::run::RunId;
 use checkrein_core::run::job::ForgeAt;
 use checkrein_forge::{Remote, Token};
-use reqwest::{Client, redirect};
+use reqwest::Client;
 use url::{Host, Url};
 
 use super::LookError;
 use super::at::{repository_name, shape_of};
 use crate::Engine;
-use crate::notification::Reach;
+use crate::reach::Reach;
 
 /// Whose tokens are used, by address: a token does not change under an engine.
 #[derive(Debug, Default)]
@@ -29,7 +29,6 @@ pub(super) struct Connected {
     pub login: String,
 }
 
-const CONNECT_MAX: Duration = Duration::from_secs(5);
 const ANSWER_MAX: Duration = Duration::from_secs(20);
 
 impl Engine {
@@ -77,18 +76,5 @@ fn client(url: &str) -> Result<Client, String> {
     if let Some(Err(why)) = literal.map(|address| reach.allows(address)) {
         return Err(format!("the forge at `{url}` is not spoken to: {why}"));
     }
-    // Whoever was first made the same choice.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .user_agent(concat!("checkrein/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .no_proxy()
-        .dns_resolver(reach)
-        .connect_timeout(CONNECT_MAX)
-        .timeout(ANSWER_MAX)
-        .pool_max_idle_per_host(1);
-    if reach == Reach::Near {
-        builder = builder.tls_certs_only([]);
-    }
-    builder.build().map_err(|error| format!("no client: {}", error.without_url()))
+    reach.client(ANSWER_MAX).map_err(|error| format!("no client: {}", error.without_url()))
 }

@@ -43,7 +43,7 @@ pub async fn examine_forge(settings: &Settings, directory: &Path) -> Vec<Finding
         State::Good,
         format!("{} at {url}, as {}", shape.kind, account.login),
     ));
-    findings.push(match remote.lacks(&account).await {
+    findings.push(match remote.lacks(&account, shape.owner.as_deref()).await {
         // What a fine-grained token may do is known only where it may do it.
         Ok(_) if shape.kind == ForgeKind::Github && account.scopes.is_none() && repository.is_none() => {
             let text = "it has no scopes, and what it may do depends on the repository";

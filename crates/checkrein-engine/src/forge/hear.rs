@@ -181,7 +181,7 @@ async fn closed(
 }
 
 /// Comments of people who have a name here; nobody else's reach the agent.
-async fn take_remarks(
+pub(super) async fn take_remarks(
     engine: &Engine,
     view: &mut RunView,
     connected: &Connected,

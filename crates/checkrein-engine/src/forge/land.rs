@@ -169,11 +169,18 @@ async fn merge_there(
     let (title, rest) = message.split_once('\n').unwrap_or((&message, ""));
     let merge = RemoteMerge { how: definition.merge, head: &head, title: title.trim(), message: rest.trim() };
     let mut said: Option<LookError> = None;
+    let mut told = false;
     for attempt in 0..MERGE_TRIES {
         if attempt > 0 {
             tokio::time::sleep(MERGE_FIRST.saturating_mul(2_u32.saturating_pow(attempt))).await;
         }
         let found = connected.remote.state(pull.number).await?;
+        // The verdict shows there however it is merged.
+        if found.state == PullState::Open && !told {
+            let remarks = connected.remote.remarks(pull.number).await?;
+            tell::tell(view, connected, pull, &remarks).await?;
+            told = true;
+        }
         match found.state {
             PullState::Merged => return Ok(Merging::There { commit: found.merged_as }),
             PullState::Closed if attempt + 2 < MERGE_TRIES => {
@@ -190,14 +197,14 @@ async fn merge_there(
                 );
                 return Ok(Merging::Here(Some(note)));
             }
-            // A forge takes a moment to see what was pushed.
-            PullState::Open if found.head != head && attempt + 1 < MERGE_TRIES => {
-                if attempt == 0 {
-                    show::restore(engine, &view.run, connected).await?;
-                }
-                continue;
-            }
             PullState::Open if found.head != head => {
+                // A forge takes a moment to see what was pushed. Where its branch has more than was approved,
+                // there is nothing to wait for.
+                let first = attempt == 0;
+                let pushed = if first { show::restore(engine, &view.run, connected).await? } else { None };
+                if pushed != Some(Pushed::Behind) && attempt + 1 < MERGE_TRIES {
+                    continue;
+                }
                 let note = format!(
                     "pull request {} has commits nobody approved; what was approved was merged, and they are left on its branch",
                     pull.number
@@ -210,10 +217,6 @@ async fn merge_there(
         if found.base_branch != base {
             connected.remote.retarget(pull.number, &base).await?;
             continue;
-        }
-        if attempt == 0 {
-            let remarks = connected.remote.remarks(pull.number).await?;
-            tell::tell(view, connected, pull, &remarks).await?;
         }
         match connected.remote.merge(pull.number, &merge).await {
             // Whether it is merged is what its state says.
@@ -283,10 +286,18 @@ async fn follow(
     off(move || {
         let repository = JobRepository::look(&run, &place)?;
         let main = repository.names.main();
-        show::stands(&repository, &remote, &main)?;
-        let main = repository.bare.follow(&remote, &main)?;
+        let there = repository.bare.remote_heads(&remote, &[main.as_str()])?.into_iter().flatten().next();
+        // At the end of the job it is deleted, perhaps by whoever was killed right after that; else somebody took it
+        // away with what was merged.
+        let main = if there.is_some() {
+            show::stands(&repository, &remote, &main)?;
+            repository.bare.follow(&remote, &main)?
+        } else {
+            repository.main()?
+        };
         // A commit that is not even known here is not part of it.
-        if commit.is_some_and(|commit| !repository.bare.contains(&main, &commit).unwrap_or(false)) {
+        let within = |commit: &Oid| repository.bare.contains(&main, commit).unwrap_or(false);
+        if commit.map_or(there.is_none(), |commit| !within(&commit)) {
             return Ok(Followed::Without);
         }
         let Some((_, job)) = run.job() else { return Ok(Followed::To { main, note: None }) };

@@ -1,14 +1,22 @@
 //! One look at the forge of a job: both sides are brought together.
 
 use checkrein_core::run::job::{ForgeAt, ForgeNews, Pull, Settled};
-use checkrein_core::run::{Command, HoldKind, Run, RunId, RunStatus};
+use checkrein_core::run::{Command, Effect, HoldKind, Run, RunId, RunStatus};
 use checkrein_forge::{NewRemark, PullState, RemoteError, key_of, marked};
 
 use super::connect::Connected;
 use super::pace::Went;
 use super::{LookError, Pace, Trouble, hear, show, tell};
 use crate::run::{Place, RunView};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, LOOK_EVERY};
+
+/// What came of a look at the forge of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looked {
+    Done,
+    /// Somebody drives the job, and sees to its forge.
+    Driven,
+}
 
 /// So often somebody else may change the run while it is looked at.
 const MOVED_MAX: usize = 20;
@@ -45,7 +53,8 @@ pub(crate) async fn attend(engine: &Engine, view: &mut RunView) -> Result<(), En
             return Ok(());
         }
         pace.went(&at, &id, went, engine.poll(), engine.now())?;
-        if !pace.is_hinted() || matches!(went, Went::Failed { .. }) || !has_business(&view.run) {
+        // Whoever goes on with a run that was answered looks by themselves, and waits for our lock.
+        if !pace.is_hinted() || matches!(went, Went::Failed { .. }) || !is_held(&view.run) {
             return Ok(());
         }
     }
@@ -81,6 +90,8 @@ async fn once(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<(), L
     let pull = view.run.job().and_then(|(_, job)| job.pull()).filter(|pull| pull.settled.is_none()).cloned();
     let Some(pull) = pull else { return Ok(()) };
     let remarks = connected.remote.remarks(pull.number).await?;
+    // Whoever said something there before the verdict was given here means the attempt that comes now.
+    hear::take_remarks(engine, view, &connected, &remarks).await?;
     tell::tell(view, &connected, &pull, &remarks).await
 }
 
@@ -214,17 +225,25 @@ impl Engine {
     }
 
     /// Looks at the forge of a job, unless somebody drives it: whoever does, looks by themselves.
-    pub async fn look_at_forge(&self, id: &RunId) -> Result<(), EngineError> {
-        let place = Place::of(&self.store, id);
-        let Some(_lock) = place.lock()? else { return Ok(()) };
+    pub async fn look_at_forge(&self, id: &RunId) -> Result<Looked, EngineError> {
+        let (place, pace) = (Place::of(&self.store, id), Pace::of(self, id));
+        let Some(_lock) = place.lock()? else { return Ok(Looked::Driven) };
         let mut view = match self.load_run(id).await {
             Ok(view) => view,
             Err(EngineError::NoRun(_)) => {
-                Pace::of(self, id).end();
-                return Ok(());
+                pace.end();
+                return Ok(Looked::Done);
             }
             Err(error) => return Err(error),
         };
-        attend(self, &mut view).await
+        // A phase that is to be merged there is merged by whoever takes the run up. It waits in the store, where
+        // nobody knows that something happened in the forge, or that it is time to ask again.
+        if matches!(view.run.due(), Some(Effect::Land)) {
+            pace.put_off(LOOK_EVERY, self.now())?;
+            self.store.wake_run(id.to_string()).await?;
+            return Ok(Looked::Done);
+        }
+        attend(self, &mut view).await?;
+        Ok(Looked::Done)
     }
 }

@@ -25,6 +25,7 @@ use crate::EngineError;
 pub use at::ForgeLink;
 pub use doctor::examine_forge;
 pub use hint::HintError;
+pub use look::Looked;
 
 pub(crate) use at::forge_for;
 pub(crate) use connect::Accounts;

@@ -120,6 +120,15 @@ impl Pace {
         self.write(&Paced { url: at.url.clone(), repository, next, idle, failures })
     }
 
+    /// Somebody else is to see to it within this time; the hint is theirs.
+    pub fn put_off(&self, rest: Duration, now: Timestamp) -> Result<(), EngineError> {
+        self.take_hint();
+        match self.read() {
+            Some(paced) => self.write(&Paced { next: now.checked_add(rest).unwrap_or(now), ..paced }),
+            None => Ok(()),
+        }
+    }
+
     /// The repository has another name now: hints are about that.
     pub fn called(&self, name: &str) -> Result<(), EngineError> {
         match self.read() {
@@ -156,9 +165,8 @@ fn doubled(first: Duration, times: u32, most: Duration) -> Duration {
 }
 
 impl Engine {
-    /// Jobs whose forge is to be looked at now.
-    pub fn due_forges(&self) -> Vec<RunId> {
-        let now = self.now();
+    /// Jobs whose forge is to be looked at.
+    pub fn due_forges(&self, now: Timestamp) -> Vec<RunId> {
         let due = |id: &RunId| {
             let pace = Pace::of(self, id);
             pace.file().exists() && pace.is_due(now)
@@ -166,12 +174,13 @@ impl Engine {
         self.forge_jobs().into_iter().filter(due).collect()
     }
 
-    /// How long nobody has to look around: a while, or until a forge is to be looked at.
-    pub fn rest(&self) -> Duration {
-        let now = self.now();
+    /// How long nobody has to look around who has seen to what was due at `seen`: a while, or until a forge is to be
+    /// looked at.
+    pub fn rest(&self, seen: Timestamp) -> Duration {
         let next =
             self.forge_jobs().into_iter().filter_map(|id| Pace::of(self, &id).read()).map(|paced| paced.next);
-        let left = next.min().map(|next| Duration::try_from(next.duration_since(now)).unwrap_or_default());
+        let next = next.filter(|next| *next > seen).min();
+        let left = next.map(|next| Duration::try_from(next.duration_since(self.now())).unwrap_or_default());
         left.map_or(LOOK_EVERY, |left| left.clamp(REST_MIN, LOOK_EVERY))
     }
 
@@ -239,7 +248,11 @@ mod tests {
         assert_eq!(pace.read().unwrap().repository, "team/application");
         pace.hint();
         assert!(pace.is_due(now), "a hint does not wait");
-        pace.take_hint();
-        assert!(!pace.is_due(now));
+        let before = pace.read().unwrap();
+        pace.put_off(Duration::from_secs(5), now).unwrap();
+        assert!(!pace.is_due(now), "somebody else has the hint");
+        let after = pace.read().unwrap();
+        assert_eq!(after.next.duration_since(now).as_secs(), 5);
+        assert_eq!((after.idle, after.failures), (before.idle, before.failures));
     }
 }

@@ -187,18 +187,20 @@ fn rewritten(
     )))
 }
 
-/// Puts the branch of a phase into the forge again.
-pub(super) async fn restore(engine: &Engine, run: &Run, connected: &Connected) -> Result<(), LookError> {
+/// Puts the branch of a phase into the forge again; what became of that, where there is such a branch here.
+pub(super) async fn restore(
+    engine: &Engine,
+    run: &Run,
+    connected: &Connected,
+) -> Result<Option<Pushed>, LookError> {
     let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
     let place = JobPlace::of(&engine.store, &run.id);
     off(move || {
         let repository = JobRepository::look(&run, &place)?;
-        let Some((_, job)) = run.job() else { return Ok(()) };
+        let Some((_, job)) = run.job() else { return Ok(None) };
         let branch = repository.branch(&job.phase);
-        if let Some(head) = repository.bare.head(&branch)? {
-            push(&repository, &remote, &head, branch.as_str())?;
-        }
-        Ok(())
+        let head = repository.bare.head(&branch)?;
+        head.map(|head| push(&repository, &remote, &head, branch.as_str())).transpose()
     })
     .await
 }

@@ -1,6 +1,7 @@
 //! A job is given: everything that can be wrong with it is said before anything is recorded.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -159,6 +160,13 @@ impl Engine {
         let agent = new.agent.clone().or(job.agent).or_else(|| settings.agent().map(str::to_owned));
         let agent = agent.filter(|agent| !agent.trim().is_empty()).ok_or(EngineError::NoAgent)?;
         let agent_spec = settings.agent_named(&agent).map_err(|problem| Problems::from(*problem))?;
+        // Where somebody else takes it up, they may have what is not here.
+        if whose == Whose::Ours
+            && agent_spec.is_none()
+            && let Some(word) = unknown_word(&agent, &settings)
+        {
+            return Err(Problems::from(settings.no_such_agent(word)).into());
+        }
         let repository = match &source {
             None => Repository::Own,
             Some(source) => Repository::Existing {
@@ -412,6 +420,20 @@ fn command(agent: &str, directory: &Path) -> String {
         Some(path) => format!("'{}' {rest}", path.replace('\'', r"'\''")),
         None => agent.to_owned(),
     }
+}
+
+/// The word a command begins with, where a shell knows neither a program nor anything else by it. Of a command that begins
+/// with something else than a plain word only the shell knows what it means.
+fn unknown_word<'a>(agent: &'a str, settings: &Settings) -> Option<&'a str> {
+    let word = agent.split_whitespace().next().filter(|word| !word.starts_with('-'))?;
+    if !word.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
+        return None;
+    }
+    let path = settings.environment.iter().find(|(name, _)| name == "PATH")?;
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", "command -v \"$1\"", "sh", word]).env_clear().env("PATH", &path.1);
+    let found = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    found.is_ok_and(|status| !status.success()).then_some(word)
 }
 
 fn text(path: &Path) -> Result<String, EngineError> {

@@ -1,16 +1,16 @@
 //! Sends a body by HTTP: without redirects and proxies, to addresses that were looked at, for a bounded time.
 
-use std::error::Error as _;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use checkrein_core::shown::with_causes;
 use jiff::Timestamp;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, StatusCode, redirect};
+use reqwest::{Client, StatusCode};
 use url::Url;
 
-use super::address::Reach;
 use super::{Outcome, TIME_MAX};
+use crate::reach::Reach;
 
 /// One client for each reach, made when first needed.
 #[derive(Debug, Default)]
@@ -22,7 +22,6 @@ pub(super) struct Clients {
 
 /// So much of an answer is read, and thrown away, to use the connection again.
 const ANSWER_BYTES_MAX: usize = 16 << 10;
-const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 impl Clients {
     pub async fn post(
@@ -67,27 +66,9 @@ impl Clients {
         if let Some(client) = place.get() {
             return Ok(client);
         }
-        let client = client(reach)?;
+        let client = reach.client(TIME_MAX)?;
         Ok(place.get_or_init(|| client))
     }
-}
-
-fn client(reach: Reach) -> Result<Client, reqwest::Error> {
-    // Whoever was first made the same choice.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .user_agent(concat!("checkrein/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .no_proxy()
-        .dns_resolver(reach)
-        .connect_timeout(CONNECT_MAX)
-        .timeout(TIME_MAX)
-        .pool_max_idle_per_host(1);
-    if reach == Reach::Near {
-        // Nothing is encrypted there, so a machine without certificates will do.
-        builder = builder.tls_certs_only([]);
-    }
-    builder.build()
 }
 
 fn judged(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> Outcome {
@@ -117,13 +98,7 @@ fn words(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
     }
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+    with_causes(error)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! Events become deliveries in one commit with how far a webhook was told, so nothing is lost and nothing
 //! told twice. A delivery is claimed before it is sent, and keeps its id however often that is.
 
-mod address;
 mod attempt;
 mod fan_out;
 mod http;
@@ -21,7 +20,6 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch as notice;
 use uuid::Uuid;
 
-pub(crate) use address::Reach;
 pub(crate) use target::{check, kind_of};
 
 use crate::{Engine, EngineError, LOOK_EVERY, Shift};

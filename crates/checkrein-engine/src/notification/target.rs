@@ -5,7 +5,7 @@ use lettre::message::Mailbox;
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
-use super::address::Reach;
+use crate::reach::Reach;
 
 #[derive(Clone, Debug)]
 pub(super) enum Target {

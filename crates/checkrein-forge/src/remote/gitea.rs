@@ -147,13 +147,19 @@ impl Gitea {
 
     /// A token without a scope is refused before anything is looked for, so what is asked for is nothing that
     /// is there.
-    pub async fn lacks(&self, account: &Account) -> Result<Vec<String>, RemoteError> {
+    pub async fn lacks(&self, account: &Account, owner: Option<&str>) -> Result<Vec<String>, RemoteError> {
         let nowhere = format!("/repos/{}/checkrein-doctor-looks-for-nothing", segment(&account.login));
         let mut lacks = Vec::new();
-        for (scope, path) in [
+        let mut wanted = vec![
             ("write:repository", format!("{nowhere}/pulls")),
             ("write:issue", format!("{nowhere}/issues/1/comments")),
-        ] {
+        ];
+        // A repository without a name is not made.
+        wanted.extend(owner.map(|owner| match owner.eq_ignore_ascii_case(&account.login) {
+            true => ("write:user", repositories_of(owner, &account.login)),
+            false => ("write:organization", repositories_of(owner, &account.login)),
+        }));
+        for (scope, path) in wanted {
             match self.http.send(Method::POST, &path, &json!({})).await {
                 Err(RemoteError::Refused { status: 403, .. }) => lacks.push(scope.to_owned()),
                 Ok(_) | Err(RemoteError::NotFound { .. } | RemoteError::Refused { .. }) => {}
@@ -173,10 +179,7 @@ impl Gitea {
 
     pub async fn make_repository(&self, login: &str, about: &str) -> Result<Found, RemoteError> {
         let (owner, name) = self.repository.split_once('/').unwrap_or((login, &self.repository));
-        let path = match owner.eq_ignore_ascii_case(login) {
-            true => "/user/repos".to_owned(),
-            false => format!("/orgs/{}/repos", segment(owner)),
-        };
+        let path = repositories_of(owner, login);
         let body = json!({"name": name, "description": about, "private": true, "auto_init": false, "default_branch": "main"});
         let told = self.http.send(Method::POST, &path, &body).await?;
         read::<Repository>(&told).map(Found::from)
@@ -286,6 +289,14 @@ impl Gitea {
             self.http.get(&self.path(&format!("/commits/{}/status", segment(commit)))).await?;
         let statuses = found.statuses.unwrap_or_default();
         Ok(statuses.into_iter().map(|status| Check::new(status.context, status.status)).collect())
+    }
+}
+
+/// Where a repository of somebody's is made.
+fn repositories_of(owner: &str, login: &str) -> String {
+    match owner.eq_ignore_ascii_case(login) {
+        true => "/user/repos".to_owned(),
+        false => format!("/orgs/{}/repos", segment(owner)),
     }
 }
 

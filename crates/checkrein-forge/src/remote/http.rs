@@ -1,8 +1,8 @@
 //! One request to a forge's API, and what its answer means for whoever asked.
 
-use std::error::Error as _;
 use std::time::Duration;
 
+use checkrein_core::shown::with_causes;
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{ACCEPT, AUTHORIZATION, DATE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
@@ -244,14 +244,7 @@ fn words(error: reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();
     }
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+    with_causes(&error.without_url())
 }
 
 #[cfg(test)]

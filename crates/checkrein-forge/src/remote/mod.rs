@@ -251,10 +251,10 @@ impl Remote {
         }
     }
 
-    /// What the token may not do that is needed; it changes nothing.
-    pub async fn lacks(&self, account: &Account) -> Result<Vec<String>, RemoteError> {
+    /// What the token may not do that is needed, also to make repositories of that owner; it changes nothing.
+    pub async fn lacks(&self, account: &Account, owner: Option<&str>) -> Result<Vec<String>, RemoteError> {
         match &self.kind {
-            Kind::Gitea(gitea) => gitea.lacks(account).await,
+            Kind::Gitea(gitea) => gitea.lacks(account, owner).await,
             Kind::Github(github) => github.lacks(account).await,
         }
     }

@@ -18,6 +18,7 @@ static FILES: &[(&str, &str)] = &[
     ("chat.js", include_str!("static/chat.js")),
     ("cockpit.css", include_str!("static/cockpit.css")),
     ("cockpit.js", include_str!("static/cockpit.js")),
+    ("draft.js", include_str!("static/draft.js")),
     ("frames.js", include_str!("static/frames.js")),
     ("review.css", include_str!("static/review.css")),
     ("review.js", include_str!("static/review.js")),

@@ -1,6 +1,7 @@
 //! Conversations about jobs, as programs see them.
 
-use checkrein_core::companion::{self, Draft, MessageStatus, ProposalStatus, Proposed, Stage, ToolUse};
+pub use checkrein_core::companion::Message;
+use checkrein_core::companion::{self, Draft, ProposalStatus, Proposed, Stage, ToolUse};
 use checkrein_engine::{ChatPiece, ChatView};
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -34,25 +35,19 @@ pub struct Chat {
     pub notes: Vec<String>,
 }
 
-/// One message.
+/// A conversation that has led to no job yet.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ChatMessage")]
-pub struct Message {
-    pub number: i64,
+pub struct OpenChat {
     pub id: String,
-    /// The person who said it; none where the companion did
-    pub by: Option<String>,
-    /// Markdown
-    pub text: String,
-    pub status: MessageStatus,
-    pub stage: Stage,
-    /// What the companion looked at for it
-    pub uses: Vec<ToolUse>,
-    /// Why it broke off, or what else is worth knowing
-    pub note: Option<String>,
-    /// As the model counts them
-    pub tokens: u64,
-    pub said_at: Timestamp,
+    /// Who began it
+    pub by: String,
+    /// What the job is to be, as far as it is written down
+    pub draft: Draft,
+    /// What was asked first
+    pub first_question: Option<String>,
+    pub created_at: Timestamp,
+    /// When somebody last said something, or wrote something down
+    pub updated_at: Timestamp,
 }
 
 /// Something the companion proposes, which a person does or does not.
@@ -111,6 +106,8 @@ pub enum Piece {
     Answered { message: Message },
     /// A message as it is now, for whoever follows the conversation
     Said { message: Message },
+    /// The job was given, and the conversation goes on in it; for whoever follows it
+    Given { run_id: String },
 }
 
 impl From<ChatView> for Chat {
@@ -123,7 +120,7 @@ impl From<ChatView> for Chat {
             questions: view.stage.questions().iter().map(ToString::to_string).collect(),
             tools: view.tools.iter().map(ToString::to_string).collect(),
             draft: view.draft,
-            messages: view.messages.into_iter().map(Message::from).collect(),
+            messages: view.messages,
             next: view.next,
             proposals: view.proposals.into_iter().map(Proposal::from).collect(),
             model: view.model,
@@ -132,19 +129,15 @@ impl From<ChatView> for Chat {
     }
 }
 
-impl From<companion::Message> for Message {
-    fn from(message: companion::Message) -> Message {
-        Message {
-            number: message.number,
-            id: message.id,
-            by: message.speaker.person().map(str::to_owned),
-            text: message.text,
-            status: message.status,
-            stage: message.stage,
-            uses: message.uses,
-            note: message.note,
-            tokens: message.tokens,
-            said_at: message.said_at,
+impl From<checkrein_engine::OpenChat> for OpenChat {
+    fn from(open: checkrein_engine::OpenChat) -> OpenChat {
+        OpenChat {
+            id: open.chat.id,
+            by: open.chat.begun_by,
+            draft: open.chat.draft,
+            first_question: open.first_question,
+            created_at: open.chat.created_at,
+            updated_at: open.updated_at,
         }
     }
 }

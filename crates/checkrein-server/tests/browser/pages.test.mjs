@@ -84,6 +84,7 @@ test("every page is sound, safe and fits, light and dark, wide and narrow", { ti
     ["run-audit", `/runs/${run}/audit`],
     ["run-audit-search", `/runs/${run}/audit?q=deprecated`],
     ["job-new", "/jobs/new"],
+    ["chat-no-model", `/runs/${job.id}/chat`],
     ["policy", "/policy?scope=job"],
     ["policy-what-if", "/policy?scope=workflow&ask=1&kind=step&finding=auth+token+leaks&finding_kind=error"],
     ["people", "/people"],
@@ -194,6 +195,19 @@ test("a job is given by the form, with everything it takes, and followed to its 
   await ann.click("text=Run again");
   await ann.waitForSelector("text=This is the new run.");
   await sound(ann, "new run");
+});
+
+test("without a model the companion beside the form says so, and the form is not in its way", async () => {
+  await ann.goto(`${here.address}/jobs/new`);
+  await ann.waitForSelector("#chat .notice:has-text('no model is set up')");
+  await ann.fill("#description", "Collect the numbers");
+  await ann.click(".openings button:has-text('Help me describe')");
+  await ann.waitForSelector(".message.companion[data-status=done]:has-text('Nobody can answer')");
+  assert.equal(await ann.inputValue("#description"), "Collect the numbers");
+  await looks(ann, "job-new-no-model");
+  // What stood in the form is kept with the conversation.
+  await ann.reload();
+  assert.equal(await ann.inputValue("#description"), "Collect the numbers");
 });
 
 test("what a policy would decide is shown with its reasons", async () => {

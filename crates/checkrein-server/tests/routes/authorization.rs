@@ -127,6 +127,7 @@ fn every_cell_is_true() {
                             "/v1/tokens/{id}",
                             "/v1/sessions/{id}",
                             "/v1/chats/{id}",
+                            "/v1/chats/{id}/draft",
                             "/v1/runs/{id}/requests/{request}",
                             "/v1/forges/hook"
                         ]

@@ -16,6 +16,7 @@ use postgres::PostgresIndex;
 pub(crate) use postgres::Tables;
 use sqlite::SqliteIndex;
 
+use crate::sql::{self, Connection, Row};
 use crate::{Store, StoreError};
 
 /// Where the index of a job is, or will be.
@@ -131,7 +132,7 @@ impl SearchIndex {
 
     /// Makes it the index of a commit, in one step: what changed is put there, what is gone is taken out.
     pub fn update(&mut self, update: &IndexUpdate) -> Result<(), StoreError> {
-        either!(&mut self.0, index => index.update(update))
+        either!(&self.0, index => index.update(update))
     }
 
     /// Texts that have no vector of a model yet: digest, and what the model is to read.
@@ -141,7 +142,7 @@ impl SearchIndex {
 
     /// Vectors of texts that are still there; others are left out.
     pub fn put_vectors(&mut self, model: &str, vectors: &[NewVector]) -> Result<(), StoreError> {
-        either!(&mut self.0, index => index.put_vectors(model, vectors))
+        either!(&self.0, index => index.put_vectors(model, vectors))
     }
 
     /// Chunks with any of the words, best first, in some files or in all.
@@ -185,14 +186,72 @@ fn listed(numbers: &[i64]) -> String {
     format!("[{}]", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// What the model reads of a chunk.
-fn read_by_model(heading: &str, text: String) -> String {
-    if heading.is_empty() { text } else { format!("{heading}\n{text}") }
+/// Everything in `work` is there afterwards, or nothing.
+fn in_transaction<T>(
+    connection: &Connection,
+    begin: &str,
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    connection.execute_batch(begin)?;
+    let done = work().and_then(|value| {
+        connection.execute_batch("COMMIT")?;
+        Ok(value)
+    });
+    if done.is_err() {
+        // Where the connection is gone, so is the transaction.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+    done
 }
 
-fn digest_of(bytes: &[u8]) -> Result<Digest, StoreError> {
+/// Head, phase, when it was built, generation: what is kept of an index beside what it holds.
+fn read_state(row: &Row<'_>) -> Result<IndexState, sql::Error> {
+    Ok(IndexState {
+        head: row.get(0)?,
+        phase: row.get(1)?,
+        built_at: Timestamp::from_millisecond(row.get(2)?).unwrap_or(Timestamp::UNIX_EPOCH),
+        generation: row.get::<_, i64>(3)?.cast_unsigned(),
+        files: 0,
+        chunks: 0,
+        missing: 0,
+        unreadable: Vec::new(),
+    })
+}
+
+/// A path, and why the file could not be read.
+fn read_unreadable(row: &Row<'_>) -> Result<(String, String), sql::Error> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+/// Id, path, content, phase.
+fn read_file(row: &Row<'_>) -> Result<KnownFile, sql::Error> {
+    Ok(KnownFile { id: row.get(0)?, path: row.get(1)?, content: row.get(2)?, phase: row.get(3)? })
+}
+
+/// Id, path, phase, heading, first line, last line, text.
+fn read_chunk(row: &Row<'_>) -> Result<FoundChunk, sql::Error> {
+    Ok(FoundChunk {
+        id: row.get(0)?,
+        path: row.get(1)?,
+        phase: row.get(2)?,
+        heading: row.get(3)?,
+        first_line: row.get(4)?,
+        last_line: row.get(5)?,
+        text: row.get(6)?,
+    })
+}
+
+/// Chunk, file, vector.
+fn read_vector(row: &Row<'_>) -> Result<ChunkVector, sql::Error> {
+    Ok(ChunkVector { chunk: row.get(0)?, file: row.get(1)?, vector: row.get(2)? })
+}
+
+/// Digest, heading, text: the digest, and what the model is to read.
+fn read_missing(row: &Row<'_>) -> Result<(Digest, String), sql::Error> {
+    let (digest, heading, text): (Vec<u8>, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
     let odd = || StoreError::Damaged { reason: "a chunk has a bad digest".to_owned() };
-    Digest::from_bytes(bytes).ok_or_else(odd)
+    let digest = Digest::from_bytes(&digest).ok_or_else(odd)?;
+    Ok((digest, if heading.is_empty() { text } else { format!("{heading}\n{text}") }))
 }
 
 /// A file as it is to be found from now on.

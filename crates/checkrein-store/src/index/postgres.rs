@@ -3,14 +3,13 @@
 //! The tables are no part of the store's schema: what is in them is made again where it is missing, and a copy of the
 //! store leaves them behind.
 
-use jiff::Timestamp;
 use serde_json::json;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
 use super::{
-    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, KnownFile, NewVector, digest_of, listed,
-    read_by_model,
+    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, KnownFile, NewVector, in_transaction, listed,
+    read_chunk, read_file, read_missing, read_state, read_unreadable, read_vector,
 };
 use crate::sql::{Connection, OptionalExtension, params};
 use crate::{Store, StoreError};
@@ -77,22 +76,20 @@ impl Tables {
         };
         if !is_made()? || version()? < VERSION {
             // Whoever else makes them waits here. It is not the lock of those who write.
-            connection
-                .execute_batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({})", lock.wrapping_add(1)))?;
-            let done = (|| {
+            let begin = format!("BEGIN; SELECT pg_advisory_xact_lock({})", lock.wrapping_add(1));
+            in_transaction(connection, &begin, || {
                 if is_made()? && version()? >= VERSION {
                     return Ok(());
                 }
-                connection.execute_batch(&format!(
+                Ok(connection.execute_batch(&format!(
                     "DROP TABLE IF EXISTS checkrein_index, checkrein_index_vectors, checkrein_index_chunks,
                          checkrein_index_files, checkrein_index_state;
                      CREATE TABLE checkrein_index (
                          one BOOLEAN PRIMARY KEY DEFAULT true CHECK (one), version BIGINT NOT NULL);
                      INSERT INTO checkrein_index (version) VALUES ({VERSION});
                      {MAKE}"
-                ))
-            })();
-            ended(connection, done.map_err(StoreError::from))?;
+                ))?)
+            })?;
         }
         Ok(Tables { compares: compares(connection)? })
     }
@@ -113,18 +110,6 @@ fn compares(connection: &Connection) -> Result<bool, StoreError> {
     }
     let add = "ALTER TABLE checkrein_index_vectors ADD COLUMN IF NOT EXISTS embedding vector";
     Ok(connection.execute_batch(add).is_ok())
-}
-
-/// Ends a transaction as its work did.
-fn ended<T>(connection: &Connection, done: Result<T, StoreError>) -> Result<T, StoreError> {
-    match done {
-        Ok(value) => connection.execute_batch("COMMIT").map(|()| value).map_err(StoreError::from),
-        Err(error) => {
-            // Where the connection is gone, so is the transaction.
-            let _ = connection.execute_batch("ROLLBACK");
-            Err(error)
-        }
-    }
 }
 
 /// So many chunks go to the server at once.
@@ -170,14 +155,8 @@ impl PostgresIndex {
     pub fn state(&self, model: &str) -> Result<Option<IndexState>, StoreError> {
         self.read(|connection| {
             let sql = "SELECT head, phase, built_ms, generation FROM checkrein_index_state WHERE job = ?1";
-            let row = connection.query_row(sql, [&self.job], |row| {
-                let head: String = row.get(0)?;
-                let phase: String = row.get(1)?;
-                let built_ms: i64 = row.get(2)?;
-                let generation: i64 = row.get(3)?;
-                Ok((head, phase, built_ms, generation))
-            });
-            let Some((head, phase, built_ms, generation)) = row.optional()? else { return Ok(None) };
+            let state = connection.query_row(sql, [&self.job], read_state).optional()?;
+            let Some(state) = state else { return Ok(None) };
             let count = |sql: &str, given: &[&dyn crate::sql::ToSql]| -> Result<u64, StoreError> {
                 Ok(connection.query_row(sql, given, |row| row.get::<_, i64>(0))?.cast_unsigned())
             };
@@ -185,12 +164,8 @@ impl PostgresIndex {
                 "SELECT path, unreadable FROM checkrein_index_files
                  WHERE job = ?1 AND unreadable IS NOT NULL ORDER BY path LIMIT 100",
             )?;
-            let unreadable = select.query_map([&self.job], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let unreadable = select.query_map([&self.job], read_unreadable)?;
             Ok(Some(IndexState {
-                head,
-                phase,
-                built_at: Timestamp::from_millisecond(built_ms).unwrap_or(Timestamp::UNIX_EPOCH),
-                generation: generation.cast_unsigned(),
                 files: count("SELECT count(*) FROM checkrein_index_files WHERE job = ?1", params![self.job])?,
                 chunks: count(
                     "SELECT count(*) FROM checkrein_index_chunks WHERE job = ?1",
@@ -203,6 +178,7 @@ impl PostgresIndex {
                     params![self.job, model],
                 )?,
                 unreadable: unreadable.collect::<Result<_, _>>()?,
+                ..state
             }))
         })
     }
@@ -227,9 +203,7 @@ impl PostgresIndex {
             let mut select = connection.prepare_cached(
                 "SELECT id, path, content, phase FROM checkrein_index_files WHERE job = ?1 ORDER BY path",
             )?;
-            let rows = select.query_map([&self.job], |row| {
-                Ok(KnownFile { id: row.get(0)?, path: row.get(1)?, content: row.get(2)?, phase: row.get(3)? })
-            })?;
+            let rows = select.query_map([&self.job], read_file)?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
@@ -335,15 +309,8 @@ impl PostgresIndex {
                      WHERE v.job = c.job AND v.model = ?2 AND v.digest = c.digest)
                  GROUP BY c.digest ORDER BY min(c.id) LIMIT ?3",
             )?;
-            let rows = select.query_map(params![self.job, model, limit], |row| {
-                Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
-            })?;
-            let mut missing = Vec::new();
-            for row in rows {
-                let (digest, heading, text) = row?;
-                missing.push((digest_of(&digest)?, read_by_model(&heading, text)));
-            }
-            Ok(missing)
+            let rows = select.query_map(params![self.job, model, limit], read_missing)?;
+            Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 
@@ -462,9 +429,7 @@ impl PostgresIndex {
                      ON v.job = c.job AND v.model = ?2 AND v.digest = c.digest
                  WHERE c.job = ?1",
             )?;
-            let rows = select.query_map(params![self.job, model], |row| {
-                Ok(ChunkVector { chunk: row.get(0)?, file: row.get(1)?, vector: row.get(2)? })
-            })?;
+            let rows = select.query_map(params![self.job, model], read_vector)?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
@@ -479,17 +444,7 @@ impl PostgresIndex {
                  JOIN checkrein_index_files AS f ON f.id = c.file
                  ORDER BY wanted.place",
             )?;
-            let rows = select.query_map(params![self.job, ids], |row| {
-                Ok(FoundChunk {
-                    id: row.get(0)?,
-                    path: row.get(1)?,
-                    phase: row.get(2)?,
-                    heading: row.get(3)?,
-                    first_line: row.get(4)?,
-                    last_line: row.get(5)?,
-                    text: row.get(6)?,
-                })
-            })?;
+            let rows = select.query_map(params![self.job, ids], read_chunk)?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
@@ -500,10 +455,8 @@ impl PostgresIndex {
 
     /// Everything in `work` is there afterwards, or nothing. It may be done twice.
     fn write(&self, work: impl Fn(&Connection, Tables) -> Result<(), StoreError>) -> Result<(), StoreError> {
-        self.store.with_index(|connection, tables| {
-            connection.execute_batch("BEGIN")?;
-            ended(connection, work(connection, tables))
-        })
+        self.store
+            .with_index(|connection, tables| in_transaction(connection, "BEGIN", || work(connection, tables)))
     }
 }
 

@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use checkrein_core::deliverable::Digest;
-use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{
-    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, KnownFile, NewVector, digest_of,
-    listed, read_by_model,
+    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, KnownFile, NewVector,
+    in_transaction, listed, read_chunk, read_file, read_missing, read_state, read_unreadable, read_vector,
 };
 use crate::StoreError;
+use crate::sql::{Connection, OptionalExtension, params};
 
 /// The tables as this program knows them; an index of another version is made anew.
 const VERSION: i64 = 1;
 const BUSY_MAX: Duration = Duration::from_secs(30);
+/// Whoever changes it waits here, and not in the middle.
+const BEGIN: &str = "BEGIN IMMEDIATE";
 
 const TABLES: &str = "
     CREATE TABLE state (
@@ -81,38 +82,33 @@ impl SqliteIndex {
     }
 
     fn open_or_make(path: &Path) -> Result<SqliteIndex, StoreError> {
-        let connection = Connection::open(path)?;
+        let connection = rusqlite::Connection::open(path)?;
         connection.busy_timeout(BUSY_MAX)?;
         // It can be made again: what a power failure takes of it is no loss.
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF;
              PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000;",
         )?;
-        let mut index = SqliteIndex { connection, path: path.to_owned() };
+        let index =
+            SqliteIndex { connection: Connection::Sqlite(Box::new(connection)), path: path.to_owned() };
         index.make()?;
         Ok(index)
     }
 
-    fn make(&mut self) -> Result<(), StoreError> {
-        let version = |connection: &Connection| -> Result<i64, StoreError> {
+    fn make(&self) -> Result<(), StoreError> {
+        let connection = &self.connection;
+        let version = || -> Result<i64, StoreError> {
             Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
         };
-        if version(&self.connection)? == VERSION {
+        if version()? == VERSION {
             return Ok(());
         }
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        match version(&transaction)? {
+        in_transaction(connection, BEGIN, || match version()? {
             // Somebody else was faster.
-            VERSION => return Ok(()),
-            0 => {}
-            other => {
-                return Err(StoreError::Damaged { reason: format!("an index of version {other}") });
-            }
-        }
-        transaction.execute_batch(TABLES)?;
-        transaction.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?;
-        transaction.commit()?;
-        Ok(())
+            VERSION => Ok(()),
+            0 => Ok(connection.execute_batch(&format!("{TABLES} PRAGMA user_version = {VERSION}"))?),
+            other => Err(StoreError::Damaged { reason: format!("an index of version {other}") }),
+        })
     }
 
     /// Takes an index away with all that lies beside it.
@@ -133,39 +129,25 @@ impl SqliteIndex {
     /// What it is of; none before anything was put there.
     pub fn state(&self, model: &str) -> Result<Option<IndexState>, StoreError> {
         let connection = &self.connection;
-        let row = connection
-            .query_row("SELECT head, phase, built_ms, generation FROM state", [], |row| {
-                Ok((
-                    row.get::<_, String>(0)?,
-                    row.get::<_, String>(1)?,
-                    row.get::<_, i64>(2)?,
-                    row.get::<_, i64>(3)?,
-                ))
-            })
-            .optional()?;
-        let Some((head, phase, built_ms, generation)) = row else { return Ok(None) };
-        let count = |sql: &str| -> Result<u64, StoreError> {
-            Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))?.cast_unsigned())
+        let sql = "SELECT head, phase, built_ms, generation FROM state";
+        let Some(state) = connection.query_row(sql, [], read_state).optional()? else { return Ok(None) };
+        let count = |sql: &str, given: &[&dyn crate::sql::ToSql]| -> Result<u64, StoreError> {
+            Ok(connection.query_row(sql, given, |row| row.get::<_, i64>(0))?.cast_unsigned())
         };
-        let missing: i64 = connection.query_row(
-            "SELECT count(*) FROM chunks c
-             WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.digest = c.digest AND v.model = ?1)",
-            [model],
-            |row| row.get(0),
-        )?;
-        let mut select = connection.prepare(
+        let mut select = connection.prepare_cached(
             "SELECT path, unreadable FROM files WHERE unreadable IS NOT NULL ORDER BY path LIMIT 100",
         )?;
-        let unreadable = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let unreadable = select.query_map([], read_unreadable)?;
         Ok(Some(IndexState {
-            head,
-            phase,
-            built_at: Timestamp::from_millisecond(built_ms).unwrap_or(Timestamp::UNIX_EPOCH),
-            generation: generation.cast_unsigned(),
-            files: count("SELECT count(*) FROM files")?,
-            chunks: count("SELECT count(*) FROM chunks")?,
-            missing: missing.cast_unsigned(),
+            files: count("SELECT count(*) FROM files", params![])?,
+            chunks: count("SELECT count(*) FROM chunks", params![])?,
+            missing: count(
+                "SELECT count(*) FROM chunks c
+                 WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.digest = c.digest AND v.model = ?1)",
+                params![model],
+            )?,
             unreadable: unreadable.collect::<Result<_, _>>()?,
+            ..state
         }))
     }
 
@@ -181,55 +163,52 @@ impl SqliteIndex {
 
     pub fn files(&self) -> Result<Vec<KnownFile>, StoreError> {
         let mut select =
-            self.connection.prepare("SELECT id, path, content, phase FROM files ORDER BY path")?;
-        let rows = select.query_map([], |row| {
-            Ok(KnownFile { id: row.get(0)?, path: row.get(1)?, content: row.get(2)?, phase: row.get(3)? })
-        })?;
+            self.connection.prepare_cached("SELECT id, path, content, phase FROM files ORDER BY path")?;
+        let rows = select.query_map([], read_file)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Makes it the index of a commit, in one step: what changed is put there, what is gone is taken out.
-    pub fn update(&mut self, update: &IndexUpdate) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        {
-            transaction.execute_batch(
+    pub fn update(&self, update: &IndexUpdate) -> Result<(), StoreError> {
+        let connection = &self.connection;
+        in_transaction(connection, BEGIN, || {
+            connection.execute_batch(
                 "CREATE TEMP TABLE IF NOT EXISTS seen (path TEXT PRIMARY KEY) WITHOUT ROWID; DELETE FROM seen;",
             )?;
-            let mut see = transaction.prepare("INSERT OR IGNORE INTO seen VALUES (?1)")?;
+            let mut see = connection.prepare_cached("INSERT OR IGNORE INTO seen VALUES (?1)")?;
             for file in &update.files {
                 see.execute([&file.path])?;
                 match &file.found {
                     Indexed::AsBefore => {
-                        transaction
+                        connection
                             .prepare_cached("UPDATE files SET phase = ?2 WHERE path = ?1")?
                             .execute(params![file.path, file.phase])?;
                     }
                     Indexed::Chunks(chunks) => {
-                        take_out(&transaction, &file.path)?;
-                        let id = put(&transaction, &file.path, &file.content, file.phase.as_deref(), None)?;
-                        put_chunks(&transaction, id, chunks)?;
+                        take_out(connection, &file.path)?;
+                        let id = put(connection, &file.path, &file.content, file.phase.as_deref(), None)?;
+                        put_chunks(connection, id, chunks)?;
                     }
                     Indexed::Unreadable(why) => {
-                        take_out(&transaction, &file.path)?;
-                        put(&transaction, &file.path, &file.content, file.phase.as_deref(), Some(why))?;
+                        take_out(connection, &file.path)?;
+                        put(connection, &file.path, &file.content, file.phase.as_deref(), Some(why))?;
                     }
                 }
             }
-            let mut gone =
-                transaction.prepare("SELECT path FROM files WHERE path NOT IN (SELECT path FROM seen)")?;
+            let mut gone = connection
+                .prepare_cached("SELECT path FROM files WHERE path NOT IN (SELECT path FROM seen)")?;
             let gone: Vec<String> = gone.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
             for path in gone {
-                take_out(&transaction, &path)?;
+                take_out(connection, &path)?;
             }
-            transaction.execute("DELETE FROM vectors WHERE digest NOT IN (SELECT digest FROM chunks)", [])?;
-            transaction.execute(
+            connection.execute("DELETE FROM vectors WHERE digest NOT IN (SELECT digest FROM chunks)", [])?;
+            connection.execute(
                 "INSERT INTO state (id, head, phase, built_ms, generation) VALUES (1, ?1, ?2, ?3, 1)
                  ON CONFLICT (id) DO UPDATE SET head = ?1, phase = ?2, built_ms = ?3, generation = generation + 1",
                 params![update.head, update.phase, update.at.as_millisecond()],
             )?;
-        }
-        transaction.commit()?;
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Texts that have no vector of a model yet: digest, and what the model is to read.
@@ -240,30 +219,23 @@ impl SqliteIndex {
              GROUP BY c.digest ORDER BY min(c.id) LIMIT ?2",
         )?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = select.query_map(params![model, limit], |row| {
-            Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
-        })?;
-        let mut missing = Vec::new();
-        for row in rows {
-            let (digest, heading, text) = row?;
-            missing.push((digest_of(&digest)?, read_by_model(&heading, text)));
-        }
-        Ok(missing)
+        let rows = select.query_map(params![model, limit], read_missing)?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    pub fn put_vectors(&mut self, model: &str, vectors: &[NewVector]) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for vector in vectors {
-            transaction
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO vectors (digest, model, vector)
-                     SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM chunks WHERE digest = ?1)",
-                )?
-                .execute(params![vector.digest.as_bytes(), model, vector.bytes])?;
-        }
-        transaction.execute("UPDATE state SET generation = generation + 1", [])?;
-        transaction.commit()?;
-        Ok(())
+    pub fn put_vectors(&self, model: &str, vectors: &[NewVector]) -> Result<(), StoreError> {
+        let connection = &self.connection;
+        in_transaction(connection, BEGIN, || {
+            let mut insert = connection.prepare_cached(
+                "INSERT OR REPLACE INTO vectors (digest, model, vector)
+                 SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM chunks WHERE digest = ?1)",
+            )?;
+            for vector in vectors {
+                insert.execute(params![vector.digest.as_bytes(), model, vector.bytes])?;
+            }
+            connection.execute("UPDATE state SET generation = generation + 1", [])?;
+            Ok(())
+        })
     }
 
     /// Chunks with any of the words, best first, in some files or in all.
@@ -291,12 +263,10 @@ impl SqliteIndex {
 
     /// Every vector of a model.
     pub fn vectors(&self, model: &str) -> Result<Vec<ChunkVector>, StoreError> {
-        let mut select = self.connection.prepare(
+        let mut select = self.connection.prepare_cached(
             "SELECT c.id, c.file, v.vector FROM chunks c JOIN vectors v ON v.digest = c.digest AND v.model = ?1",
         )?;
-        let rows = select.query_map([model], |row| {
-            Ok(ChunkVector { chunk: row.get(0)?, file: row.get(1)?, vector: row.get(2)? })
-        })?;
+        let rows = select.query_map([model], read_vector)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -308,20 +278,7 @@ impl SqliteIndex {
         )?;
         let mut found = Vec::new();
         for id in ids {
-            let row = select
-                .query_row([id], |row| {
-                    Ok(FoundChunk {
-                        id: row.get(0)?,
-                        path: row.get(1)?,
-                        phase: row.get(2)?,
-                        heading: row.get(3)?,
-                        first_line: row.get(4)?,
-                        last_line: row.get(5)?,
-                        text: row.get(6)?,
-                    })
-                })
-                .optional()?;
-            found.extend(row);
+            found.extend(select.query_row([id], read_chunk).optional()?);
         }
         Ok(found)
     }
@@ -334,22 +291,22 @@ fn put(
     phase: Option<&str>,
     unreadable: Option<&str>,
 ) -> Result<i64, StoreError> {
-    connection
-        .prepare_cached("INSERT INTO files (path, content, phase, unreadable) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![path, content, phase, unreadable])?;
-    Ok(connection.last_insert_rowid())
+    let sql = "INSERT INTO files (path, content, phase, unreadable) VALUES (?1, ?2, ?3, ?4) RETURNING id";
+    Ok(connection.query_row(sql, params![path, content, phase, unreadable], |row| row.get(0))?)
 }
 
 fn put_chunks(connection: &Connection, file: i64, chunks: &[IndexedChunk]) -> Result<(), StoreError> {
     let mut insert = connection.prepare_cached(
-        "INSERT INTO chunks (file, heading, first_line, last_line, text, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO chunks (file, heading, first_line, last_line, text, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         RETURNING id",
     )?;
     let mut words =
         connection.prepare_cached("INSERT INTO words (rowid, heading, text) VALUES (?1, ?2, ?3)")?;
     for chunk in chunks {
         let (first, last) = (chunk.first_line, chunk.last_line);
-        insert.execute(params![file, chunk.heading, first, last, chunk.text, chunk.digest.as_bytes()])?;
-        words.execute(params![connection.last_insert_rowid(), chunk.heading, chunk.text])?;
+        let given = params![file, chunk.heading, first, last, chunk.text, chunk.digest.as_bytes()];
+        let id: i64 = insert.query_row(given, |row| row.get(0))?;
+        words.execute(params![id, chunk.heading, chunk.text])?;
     }
     Ok(())
 }
@@ -381,7 +338,7 @@ mod tests {
         let index = SqliteIndex::open(&path).unwrap();
         assert_eq!(index.state("m").unwrap(), None);
         drop(index);
-        Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+        rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
         assert_eq!(SqliteIndex::open(&path).unwrap().state("m").unwrap(), None);
     }
 }

@@ -5,7 +5,7 @@
 //! grew can be seen only after that: so a notice is the beginning of looking, not the end.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,6 +20,8 @@ use crate::StoreError;
 const UNSEEN_MAX: Duration = Duration::from_millis(25);
 /// How soon after a notice the first look is worth it.
 const LOOK_MIN: Duration = Duration::from_millis(1);
+/// The same while this process commits, which wakes everybody who waits: they see what others committed as well.
+const LOOK_MIN_BUSY: Duration = Duration::from_millis(10);
 /// How long after a notice its commit is looked for.
 const SETTLED: Duration = Duration::from_secs(1);
 /// How soon the thread notices that nobody waits any more.
@@ -40,7 +42,7 @@ impl Watcher {
         let closing = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&closing);
         // Without notices of the kernel a short sleep has to do.
-        let notices = path.parent().and_then(|directory| inotify(directory).ok());
+        let notices = path.parent().and_then(|directory| Notices::of(directory).ok());
         // INVARIANT: read before anybody is told that changes are marked; a commit after this differs.
         let mut seen = version(&connection);
         thread::Builder::new()
@@ -48,12 +50,16 @@ impl Watcher {
             .spawn(move || {
                 let mut pause = CLOSING_MAX;
                 let mut noticed_at = None;
+                let mut counted = *changed.borrow();
                 while !stop.load(Ordering::Relaxed) {
                     match &notices {
-                        Some(notices) if wait(notices, pause) => {
+                        Some(notices) if notices.wait(pause) => {
                             noticed_at = Some(Instant::now());
                             pause = LOOK_MIN;
-                            thread::sleep(LOOK_MIN);
+                            let busy = *changed.borrow() != counted;
+                            thread::sleep(if busy { LOOK_MIN_BUSY } else { LOOK_MIN });
+                            // INVARIANT: before the look, so what it does not see yet is told again.
+                            notices.arm();
                         }
                         Some(_) => {
                             let settled = noticed_at.is_none_or(|at: Instant| at.elapsed() >= SETTLED);
@@ -66,6 +72,7 @@ impl Watcher {
                         seen = now;
                         changed.send_modify(|count| *count += 1);
                     }
+                    counted = *changed.borrow();
                 }
             })
             .map_err(|error| StoreError::Other { reason: error.to_string() })?;
@@ -85,35 +92,65 @@ fn version(connection: &Connection) -> Option<i64> {
     statement.query_row([], |row| row.get(0)).ok()
 }
 
+/// What the kernel tells of a directory, once until it is asked again: telling it for every page that is
+/// written would cost whoever writes as much as a part of the writing.
+struct Notices {
+    told: OwnedFd,
+    directory: PathBuf,
+}
+
+impl Notices {
+    fn of(directory: &Path) -> Result<Notices, rustix::io::Errno> {
+        let notices = Notices { told: inotify()?, directory: directory.to_owned() };
+        notices.ask()?;
+        Ok(notices)
+    }
+
+    /// Wants to be told of the next change. Where that fails, looking from time to time has to do.
+    fn arm(&self) {
+        let _ = self.ask();
+    }
+
+    /// Waits for a notice and takes all there are; whether there was one.
+    fn wait(&self, at_most: Duration) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let timeout = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
+        let mut ready = [PollFd::new(&self.told, PollFlags::IN)];
+        if poll(&mut ready, Some(&timeout)).is_err() {
+            thread::sleep(UNSEEN_MAX);
+        }
+        let mut buffer = [0_u8; 4096];
+        let mut noticed = false;
+        // Bounded: a directory that is written to without end must not keep us from looking.
+        for _ in 0..16 {
+            match rustix::io::read(&self.told, &mut buffer) {
+                Ok(read) if read > 0 => noticed = true,
+                _ => break,
+            }
+        }
+        noticed
+    }
+
+    #[cfg(target_os = "linux")]
+    fn ask(&self) -> Result<(), rustix::io::Errno> {
+        use rustix::fs::inotify::{self, WatchFlags};
+        let flags = WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::ONESHOT;
+        inotify::add_watch(&self.told, &self.directory, flags).map(|_| ())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn ask(&self) -> Result<(), rustix::io::Errno> {
+        Err(rustix::io::Errno::NOSYS)
+    }
+}
+
 #[cfg(target_os = "linux")]
-fn inotify(directory: &Path) -> Result<OwnedFd, rustix::io::Errno> {
-    use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-    let notices = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-    inotify::add_watch(&notices, directory, WatchFlags::MODIFY | WatchFlags::CREATE)?;
-    Ok(notices)
+fn inotify() -> Result<OwnedFd, rustix::io::Errno> {
+    use rustix::fs::inotify::{self, CreateFlags};
+    inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn inotify(_: &Path) -> Result<OwnedFd, rustix::io::Errno> {
+fn inotify() -> Result<OwnedFd, rustix::io::Errno> {
     Err(rustix::io::Errno::NOSYS)
-}
-
-/// Waits for a notice and takes all there are; whether there was one.
-fn wait(notices: &OwnedFd, at_most: Duration) -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let timeout = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
-    let mut ready = [PollFd::new(notices, PollFlags::IN)];
-    if poll(&mut ready, Some(&timeout)).is_err() {
-        thread::sleep(UNSEEN_MAX);
-    }
-    let mut buffer = [0_u8; 4096];
-    let mut noticed = false;
-    // Bounded: a directory that is written to without end must not keep us from looking.
-    for _ in 0..16 {
-        match rustix::io::read(notices, &mut buffer) {
-            Ok(read) if read > 0 => noticed = true,
-            _ => break,
-        }
-    }
-    noticed
 }

@@ -4,7 +4,7 @@ use checkrein_core::companion::{Draft, Message, Proposal, ProposalStatus};
 use jiff::Timestamp;
 
 use super::Store;
-use crate::{Asked, ChatRow, Grown, NewProposal, Page, StoreError, chat};
+use crate::{Asked, ChatRow, Grown, NewProposal, OpenChat, Page, StoreError, chat};
 
 impl Store {
     /// Begins a conversation, unless its job has one or its id is taken. What was about no job and was not touched
@@ -19,6 +19,15 @@ impl Store {
 
     pub async fn chat_of_run(&self, run: &str) -> Result<Option<ChatRow>, StoreError> {
         self.read(|connection| chat::of_run(connection, run))
+    }
+
+    /// Those that have led to no job yet, of one person or of everybody, the newest first.
+    pub async fn open_chats(
+        &self,
+        begun_by: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<OpenChat>, StoreError> {
+        self.read(|connection| chat::open(connection, begun_by, limit))
     }
 
     /// Goes on in a job. False where it is about one already, or the job has another conversation.

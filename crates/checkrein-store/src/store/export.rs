@@ -12,7 +12,8 @@ use crate::sql::Connection;
 use super::Store;
 use crate::transfer::{FORMAT, Line, encode};
 use crate::{
-    CheckpointFilter, Position, RunFilter, StoreError, TransferError, checkpoint, content, event, frame, run,
+    CheckpointFilter, Position, RunFilter, StoreError, TransferError, chat, checkpoint, content, event,
+    frame, run,
 };
 
 /// So many rows are read at a time.
@@ -47,6 +48,9 @@ fn write(connection: &Connection, out: &mut dyn Write, at: Timestamp) -> Result<
         contents: count("contents")?,
         runs: count("runs")?,
         frame_sessions: count("frame_sessions")?,
+        chats: count("chats")?,
+        chat_messages: count("chat_messages")?,
+        chat_proposals: count("chat_proposals")?,
     })?;
 
     let mut position = Position::default();
@@ -101,6 +105,28 @@ fn write(connection: &Connection, out: &mut dyn Write, at: Timestamp) -> Result<
             frames: stored.session.tree.frames().cloned().collect(),
             suggestions,
         })?;
+    }
+
+    let mut after = 0;
+    loop {
+        let chats = chat::all(connection, after, PART)?;
+        let Some((last, ..)) = chats.last() else { break };
+        after = *last;
+        for (_, row, updated_at) in chats {
+            let id = row.id.clone();
+            line(&Line::chat(row, updated_at))?;
+            let mut said = Some(0);
+            while let Some(from) = said {
+                let page = chat::messages(connection, &id, from, PART)?;
+                said = page.next;
+                for message in page.items {
+                    line(&Line::ChatMessage { chat: id.clone(), message: Box::new(message) })?;
+                }
+            }
+            for proposal in chat::proposals(connection, &id)? {
+                line(&Line::chat_proposal(&id, proposal))?;
+            }
+        }
     }
 
     let mut select = connection.prepare_cached("SELECT digest FROM contents ORDER BY digest")?;

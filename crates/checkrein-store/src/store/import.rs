@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
 use checkrein_core::checkpoint::Checkpoint;
+use checkrein_core::companion::{Message, MessageStatus, Proposal};
 use checkrein_core::deliverable::{Content, Digest};
 use checkrein_core::event::{Event, fold_checkpoint};
 use checkrein_core::frame::FrameTree;
@@ -15,8 +16,8 @@ use crate::sql::{Connection, OptionalExtension, params};
 use super::Store;
 use crate::transfer::{FORMAT, Line, decode};
 use crate::{
-    Commit, CommitError, FrameCommit, RunRow, StoreError, TransferError, Version, checkpoint, content, event,
-    frame, run,
+    ChatRow, Commit, CommitError, FrameCommit, RunRow, StoreError, TransferError, Version, chat, checkpoint,
+    content, event, frame, run,
 };
 
 /// What an import added, and what was there before.
@@ -27,7 +28,8 @@ pub struct Imported {
     pub contents: u64,
     pub runs: u64,
     pub frame_sessions: u64,
-    /// Checkpoints, runs and sessions that were there already, the same or further on.
+    pub chats: u64,
+    /// Checkpoints, runs, sessions and conversations that were there already, the same or further on.
     pub known: u64,
 }
 
@@ -42,6 +44,13 @@ impl Store {
     }
 }
 
+/// A conversation that is here already has gone its own way, and stays as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    New,
+    Known,
+}
+
 struct Import<'c> {
     connection: &'c Connection,
     imported: Imported,
@@ -51,8 +60,10 @@ struct Import<'c> {
     added: Vec<(String, Digest)>,
     /// The runs that were added.
     added_runs: Vec<RunId>,
+    /// The conversation whose lines come, and whether it is new here.
+    chat: Option<(String, Whose)>,
     /// How many lines of each kind were announced, less those that came.
-    missing: [i64; 5],
+    missing: [i64; 8],
     line: u64,
 }
 
@@ -64,7 +75,8 @@ impl<'c> Import<'c> {
             new: HashMap::new(),
             added: Vec::new(),
             added_runs: Vec::new(),
-            missing: [0; 5],
+            chat: None,
+            missing: [0; 8],
             line: 0,
         }
     }
@@ -96,6 +108,9 @@ impl<'c> Import<'c> {
                     contents,
                     runs,
                     frame_sessions,
+                    chats,
+                    chat_messages,
+                    chat_proposals,
                     ..
                 } if self.line == 1 => {
                     if checkrein_export != FORMAT {
@@ -103,8 +118,17 @@ impl<'c> Import<'c> {
                             "format {checkrein_export} is not known, only {FORMAT}; use a newer Checkrein"
                         )));
                     }
-                    self.missing =
-                        [events, checkpoints, contents, runs, frame_sessions].map(u64::cast_signed);
+                    self.missing = [
+                        events,
+                        checkpoints,
+                        contents,
+                        runs,
+                        frame_sessions,
+                        chats,
+                        chat_messages,
+                        chat_proposals,
+                    ]
+                    .map(u64::cast_signed);
                 }
                 _ if self.line == 1 => return Err(self.bad("it is not the header of an export")),
                 Line::Header { .. } => return Err(self.bad("there is a header already")),
@@ -153,6 +177,44 @@ impl<'c> Import<'c> {
                         at: updated_at,
                     };
                     self.frames(&commit, created_at)?;
+                }
+                Line::Chat { id, run, begun_by, draft, created_at, updated_at } => {
+                    self.count(5)?;
+                    self.chat(&ChatRow { id, run, begun_by, draft: *draft, created_at }, updated_at)?;
+                }
+                Line::ChatMessage { chat, message } => {
+                    self.count(6)?;
+                    if self.is_of_new(&chat)? {
+                        self.message(&chat, *message)?;
+                    }
+                }
+                Line::ChatProposal {
+                    chat,
+                    id,
+                    message,
+                    asked_by,
+                    proposed,
+                    status,
+                    made_at,
+                    settled_by,
+                    settled_at,
+                    outcome,
+                } => {
+                    self.count(7)?;
+                    if self.is_of_new(&chat)? {
+                        let proposal = Proposal {
+                            number: 0,
+                            id,
+                            message,
+                            asked_by,
+                            proposed: *proposed,
+                            status,
+                            made_at,
+                            settled: settled_by.zip(settled_at),
+                            outcome,
+                        };
+                        self.proposal(&chat, &proposal)?;
+                    }
                 }
                 row @ Line::Checkpoint { .. } => {
                     let row = row.into_checkpoint().ok_or_else(|| self.bad("its id cannot be one"))?;
@@ -298,6 +360,57 @@ impl<'c> Import<'c> {
         Ok(())
     }
 
+    fn chat(&mut self, row: &ChatRow, updated_at: Timestamp) -> Result<(), TransferError> {
+        let known = match &row.run {
+            Some(run) if run::get(self.connection, run.as_str())?.is_none() => {
+                return Err(self.bad(format!("it is about `{run}`, which is not there")));
+            }
+            // A job has one conversation.
+            Some(run) => chat::of_run(self.connection, run.as_str())?.is_some(),
+            None => false,
+        };
+        let whose = match known || chat::get(self.connection, &row.id)?.is_some() {
+            true => Whose::Known,
+            false => Whose::New,
+        };
+        match whose {
+            Whose::Known => self.imported.known += 1,
+            Whose::New => {
+                chat::put_chat(self.connection, row, updated_at)?;
+                self.imported.chats += 1;
+            }
+        }
+        self.chat = Some((row.id.clone(), whose));
+        Ok(())
+    }
+
+    /// Whether a line belongs to a conversation that is added; what belongs to none is refused.
+    fn is_of_new(&self, id: &str) -> Result<bool, TransferError> {
+        match &self.chat {
+            Some((current, whose)) if current == id => Ok(*whose == Whose::New),
+            _ => Err(self.bad(format!("it does not follow its conversation `{id}`"))),
+        }
+    }
+
+    fn message(&self, chat: &str, mut message: Message) -> Result<(), TransferError> {
+        if chat::message(self.connection, &message.id)?.is_some() {
+            return Err(TransferError::Conflict { id: message.id, line: self.line });
+        }
+        // Nobody writes it here.
+        if message.status == MessageStatus::Writing {
+            message.status = MessageStatus::BrokenOff;
+        }
+        message.updated_at = message.said_at;
+        Ok(chat::put(self.connection, chat, &message)?)
+    }
+
+    fn proposal(&self, chat: &str, proposal: &Proposal) -> Result<(), TransferError> {
+        if chat::proposal(self.connection, chat, &proposal.id)?.is_some() {
+            return Err(self.bad(format!("proposal `{}` is there twice", proposal.id)));
+        }
+        Ok(chat::put_proposal(self.connection, chat, proposal)?)
+    }
+
     fn content(&mut self, new: &Content) -> Result<(), TransferError> {
         self.count(2)?;
         self.imported.contents += u64::from(content::put(self.connection, new)?);
@@ -310,7 +423,7 @@ impl<'c> Import<'c> {
         if self.line == 1 {
             return Err(self.bad("the export is empty"));
         }
-        if self.missing != [0; 5] {
+        if self.missing != [0; 8] {
             return Err(self.bad("the export ends too early"));
         }
         if let Some(id) = self.new.keys().next() {
@@ -337,7 +450,8 @@ impl<'c> Import<'c> {
         Ok(checkpoint::get(self.connection, id)?.is_some() || run::get(self.connection, id)?.is_some())
     }
 
-    /// Counts a line of a kind: events, checkpoints, contents, runs, sessions of frames.
+    /// Counts a line of a kind: events, checkpoints, contents, runs, sessions of frames, conversations, what was said
+    /// and what was proposed in them.
     fn count(&mut self, kind: usize) -> Result<(), TransferError> {
         if let Some(missing) = self.missing.get_mut(kind) {
             *missing -= 1;

@@ -27,11 +27,16 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     if args.json {
         return Output::json(&serde_json::json!({
             "checkpoints": imported.checkpoints, "events": imported.events, "contents": imported.contents,
-            "runs": imported.runs, "frame_sessions": imported.frame_sessions, "known": imported.known,
+            "runs": imported.runs, "frame_sessions": imported.frame_sessions, "chats": imported.chats,
+            "known": imported.known,
         }));
     }
+    let chats = match imported.chats {
+        0 => String::new(),
+        chats => format!(", {}", count(chats, "conversation")),
+    };
     Ok(Output::text(format!(
-        "imported {}, {}, {}; {} were here\n",
+        "imported {}, {}, {}{chats}; {} were here\n",
         count(imported.checkpoints, "checkpoint"),
         count(imported.events, "event"),
         count(imported.contents, "content"),

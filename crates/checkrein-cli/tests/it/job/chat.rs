@@ -456,3 +456,64 @@ fn each_stage_has_its_tools_and_its_questions() {
     // One conversation, through all of it.
     assert_eq!(job.chat()["messages"].as_array().unwrap().len(), 6);
 }
+
+#[test]
+fn a_conversation_is_found_again_and_goes_along_with_an_export() {
+    let model = model(json!({"answers": [
+        {"says": "letter", "turns": [
+            {"calls": [{"tool": "update_instructions", "input": {"description": "Write a letter to Zoe."}}]},
+            {"text": "Written down."}]},
+        {"says": "politer", "turns": [
+            {"calls": [{"tool": "edit_file", "input": {"path": "plan.md", "old": "each page once", "new": "each page at most once"}}]},
+            {"text": "Proposed."}]}]}));
+    let job = asked_job(&model, "openai");
+    let place = &job.place;
+    assert_eq!(
+        place.run(&["chat", "--list"]).stdout,
+        "no conversation waits for a job; `checkrein chat` begins one\n"
+    );
+    let begun = place.run(&["chat", "-m", "I want a letter", "--json"]);
+    expect(&begun, 0);
+    let chat = begun.json()["chat"].as_str().unwrap().to_owned();
+    let listed = place.run(&["chat", "--list"]);
+    expect(&listed, 0);
+    assert!(
+        listed.stdout.contains(&chat) && listed.stdout.contains("Write a letter to Zoe."),
+        "{}",
+        listed.seen()
+    );
+    let listed = place.run(&["chat", "--list", "--json"]).json();
+    assert_eq!(
+        (&listed[0]["id"], &listed[0]["first_question"]),
+        (&chat.as_str().into(), &"I want a letter".into())
+    );
+    expect(&place.run(&["chat", "--list", &job.id]), 2);
+    let ann = place.token("reviewer", "ann");
+    assert_eq!(place.run_as(&ann, &["chat", "--list", "--json"]).json(), json!([]), "it is nobody else's");
+
+    job.asks("politer, please", 0);
+    expect(&job.ann_settles("--apply", "p1"), 0);
+    let export = place.run(&["store", "export"]).stdout;
+    for (chats, known) in [(2, false), (0, true)] {
+        let imported = place.run_with(&["store", "import", "-", "--json", "--store", "other.db"], &export);
+        expect(&imported, 0);
+        assert_eq!((&imported.json()["chats"], imported.json()["known"] != 0), (&chats.into(), known));
+    }
+    for named in [vec!["chat", &job.id], vec!["chat", "--session", &chat]] {
+        let history = |store: &[&str]| {
+            let ran = place.run(&[&named, &["--history", "--json"][..], store].concat());
+            expect(&ran, 0);
+            let mut shown = ran.json();
+            // Messages are numbered where they are.
+            for message in shown["messages"].as_array_mut().unwrap() {
+                message["number"] = 0.into();
+            }
+            (shown["messages"].clone(), shown["proposals"].clone(), shown["draft"].clone())
+        };
+        assert_eq!(history(&[]), history(&["--store", "other.db"]), "{named:?}");
+    }
+    // It goes on there.
+    let more =
+        place.run(&["chat", "--session", &chat, "-m", "another letter", "--json", "--store", "other.db"]);
+    expect(&more, 0);
+}

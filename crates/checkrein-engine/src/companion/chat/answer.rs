@@ -90,9 +90,10 @@ impl Engine {
     /// The note a finished answer has.
     async fn write(&self, asking: &Asking, writing: &Writing<'_>) -> Result<Option<String>, Broken> {
         let Some((model, client)) = self.companion.asked() else {
+            // The answer says why there is no other.
             let text = self.answer_by_search(asking).await?;
             writing.say(&text);
-            return Ok(self.companion.notes().into_iter().next());
+            return Ok(None);
         };
         // Nobody can have written it into a document before.
         let mark = format!("material-{}", Uuid::new_v4().simple().to_string().get(..8).unwrap_or("0"));

@@ -15,7 +15,7 @@ impl Engine {
         let why = self.companion.notes().into_iter().next().unwrap_or_default();
         let Some(run) = &asking.run else {
             return Ok(format!(
-                "Nobody can answer: {why}. A job can be given without it: `checkrein job \"DESCRIPTION\"`."
+                "Nobody can answer: {why}. A job can be given without it, as you describe it yourself."
             ));
         };
         let mut text = format!("Nobody thinks about your question ({why}). ");

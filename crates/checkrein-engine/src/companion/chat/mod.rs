@@ -13,9 +13,10 @@ mod web;
 use std::time::Duration;
 
 use checkrein_core::companion::{Draft, Message, MessageStatus, Proposal, Speaker, Stage};
+use checkrein_core::policy::{Level, Scope};
 use checkrein_core::principal::{Principal, Role};
 use checkrein_core::run::RunId;
-use checkrein_store::{Asked, ChatRow, Page};
+use checkrein_store::{Asked, ChatRow, OpenChat, Page};
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -88,6 +89,8 @@ pub struct Asking {
 
 /// Nobody asks more at once.
 const QUESTION_BYTES_MAX: usize = 32 << 10;
+/// Nobody gives a job that is described at greater length.
+const DESCRIPTION_BYTES_MAX: usize = 64 << 10;
 /// An answer that has not grown for so long is not being written any more.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How long a conversation without a job is kept after it was last touched.
@@ -123,15 +126,49 @@ impl Engine {
         Ok(ChatView {
             id: row.as_ref().map(|row| row.id.clone()),
             run,
-            stage,
-            tools: self.companion.tools(stage),
             draft: row.map(|row| row.draft).unwrap_or_default(),
             messages: page.items,
             next: page.next,
             proposals,
+            ..self.chat_at(stage)
+        })
+    }
+
+    /// A conversation before a job that nobody has begun: what it would be good for.
+    pub fn chat_to_begin(&self, by: &Principal) -> Result<ChatView, EngineError> {
+        require(by, Act::ReadChat)?;
+        Ok(self.chat_at(Stage::BeforeJob))
+    }
+
+    /// The conversations a person has begun that led to no job yet, the newest first; an administrator sees everybody's.
+    pub async fn open_chats(&self, by: &Principal, limit: usize) -> Result<Vec<OpenChat>, EngineError> {
+        require(by, Act::ReadChat)?;
+        let whose = (by.role != Role::Admin).then_some(by.name.as_str());
+        Ok(self.store.open_chats(whose, limit).await?)
+    }
+
+    /// Writes down what the job is to be, as a person has it. What they leave out is not written down any more.
+    pub async fn write_draft(&self, by: &Principal, chat: &str, draft: Draft) -> Result<Draft, EngineError> {
+        self.chat_before_job(by, chat, None).await?;
+        check_draft(&draft)?;
+        self.store.put_draft(chat.to_owned(), draft.clone(), self.now()).await?;
+        Ok(draft)
+    }
+
+    /// An empty conversation at a stage.
+    fn chat_at(&self, stage: Stage) -> ChatView {
+        ChatView {
+            id: None,
+            run: None,
+            stage,
+            tools: self.companion.tools(stage),
+            draft: Draft::default(),
+            messages: Vec::new(),
+            next: None,
+            proposals: Vec::new(),
             model: self.companion.model_name(),
             notes: self.companion.notes(),
-        })
+        }
     }
 
     /// What was said about a job, page by page.
@@ -202,9 +239,14 @@ impl Engine {
         Ok(Asking { chat: row.id, run: row.run, by: by.clone(), stage, question, answer, asked })
     }
 
-    /// What a conversation before a job has come to.
-    pub async fn draft(&self, by: &Principal, chat: &str) -> Result<Draft, EngineError> {
-        self.chat_before_job(by, chat, None).await.map(|row| row.draft)
+    /// What a conversation before a job has come to, for the job that is given with it.
+    pub async fn draft(
+        &self,
+        by: &Principal,
+        chat: &str,
+        nonce: Option<Nonce>,
+    ) -> Result<Draft, EngineError> {
+        self.chat_before_job(by, chat, nonce).await.map(|row| row.draft)
     }
 
     /// A conversation that a job may come of: no other has. Whoever died before they were answered gives the same job
@@ -290,6 +332,18 @@ impl Engine {
         if message.status == MessageStatus::Writing && message.updated_at < self.alive_after(self.now()) {
             message.status = MessageStatus::BrokenOff;
         }
+    }
+}
+
+/// What can be said of a job that is not given yet.
+fn check_draft(draft: &Draft) -> Result<(), EngineError> {
+    if draft.description.len() > DESCRIPTION_BYTES_MAX {
+        let what = "description".to_owned();
+        return Err(EngineError::TooLong { what, bytes_max: DESCRIPTION_BYTES_MAX });
+    }
+    match &draft.autonomy {
+        Some(level) if Level::find(Scope::Job, level).is_none() => Err(EngineError::NoLevel(level.clone())),
+        _ => Ok(()),
     }
 }
 

@@ -2,14 +2,13 @@
 
 use checkrein_agent::llm::{Tool, ToolCall, ToolInput};
 use checkrein_core::companion::{Draft, ToolUse};
-use checkrein_core::policy::{Level, Scope};
 use checkrein_core::run::RunId;
 use checkrein_core::shown::one_line;
 use serde_json::{Value, json};
 
 use super::answer::Writing;
 use super::offer::offer;
-use super::{Asking, ChatPiece};
+use super::{Asking, ChatPiece, check_draft};
 use crate::companion::workspace::clean;
 use crate::companion::{ReadTool, read_tools};
 use crate::{Act, Engine, NewJob};
@@ -24,7 +23,6 @@ pub(super) struct Tools<'t, 'h> {
 
 /// What is shown of what a tool was asked for.
 const ABOUT_CHARS_MAX: usize = 120;
-const DESCRIPTION_BYTES_MAX: usize = 64 << 10;
 
 impl<'t, 'h> Tools<'t, 'h> {
     pub fn of(engine: &'t Engine, asking: &'t Asking, writing: &'t Writing<'h>) -> Tools<'t, 'h> {
@@ -113,14 +111,7 @@ impl<'t, 'h> Tools<'t, 'h> {
 
     async fn update_instructions(&self, input: &Value) -> Result<String, String> {
         let new: Draft = serde_json::from_value(input.clone()).map_err(|error| error.to_string())?;
-        if new.description.len() > DESCRIPTION_BYTES_MAX {
-            return Err(format!("the description is longer than {} KiB", DESCRIPTION_BYTES_MAX >> 10));
-        }
-        if let Some(level) = &new.autonomy
-            && Level::find(Scope::Job, level).is_none()
-        {
-            return Err(format!("`{level}` is no level of a job"));
-        }
+        check_draft(&new).map_err(|error| error.to_string())?;
         if let Some(over) = &new.config_override {
             let job = NewJob {
                 config_override: Some(Value::Object(over.clone()).to_string()),

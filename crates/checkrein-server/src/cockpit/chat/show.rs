@@ -1,16 +1,15 @@
 //! The conversation about a job as a page of its own.
 
-use checkrein_core::run::RunId;
 use checkrein_engine::Act;
 use maud::html;
 
-use super::{address, of, panel};
+use super::{Talk, of, panel};
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
 use crate::cockpit::parts::empty;
-use crate::cockpit::run::chat_tabs;
-use crate::cockpit::view::View;
+use crate::cockpit::run::{chat_tabs, name_of};
+use crate::cockpit::view::{Live, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
 
@@ -19,24 +18,25 @@ pub fn page() -> Page {
 }
 
 async fn show(visit: Visit) -> Result<View, Problem> {
-    let id = visit.engine().run_id(visit.by()?, visit.path("id")).await?;
-    let run = RunId::new(id.clone());
-    let is_job = visit.engine().run(visit.by()?, &id).await?.run.job().is_some();
-    let view = if is_job { Some(of(&visit, &run).await?) } else { None };
+    let shown = visit.engine().run(visit.by()?, visit.path("id")).await?;
+    let (run, id) = (&shown.run, &shown.run.id);
+    let view = if run.job().is_some() { Some(of(&visit, id).await?) } else { None };
+    let talk = view.as_ref().map(|view| Talk::about(id, view));
     let body = html! {
         div class="head" {
-            p class="crumbs" { a href="/runs" { "Runs" } " / " a href=(link::run(&id)) { (id) } " / companion" }
-            h1 { "Companion" }
+            p class="crumbs" { a href="/runs" { "Runs" } " / " a href=(link::run(id.as_str())) { (id) } " / companion" }
+            h1 { (name_of(&shown)) }
         }
-        (chat_tabs(&run))
-        @match &view {
-            Some(view) => { (panel(&visit, &run, view, &address(&run))) }
+        (chat_tabs(run))
+        @match &talk {
+            Some(talk) => { (panel(&visit, talk, &talk.page)) }
             None => { (empty("Only a job has a companion", html! { p { "This is the run of a workflow; its output and its report say what happened." } })) }
         }
     };
     Ok(View::new(format!("Companion of {id}"), body)
         .at(Place::Runs)
-        .about(&run)
+        .live(Live::Run(id.to_string()))
+        .about(id)
         .with_file("chat.css")
         .with_file("chat.js"))
 }

@@ -29,7 +29,7 @@ async fn create(visit: Visit) -> Result<Shown, Problem> {
             Ok(See::to(link::run(id.as_str())).saying(said).into())
         }
         // What was written is not lost.
-        Err(problem) => Ok(new::view(&visit, Some(&problem))?.status(problem.kind.status()).into()),
+        Err(problem) => Ok(new::again(&visit, &problem).await?.status(problem.kind.status()).into()),
     }
 }
 

@@ -71,7 +71,7 @@ fn body(visit: &Visit, material: &Material, chat: Option<&ChatView>) -> Markup {
             div class="material" {
                 (overview::shown(material))
                 (conflict::section(visit, material))
-                @if let Some(view) = chat { (chat::panel(visit, &material.reviewed.view.run.id, view, &at(material, &[]))) }
+                @if let Some(view) = chat { (chat::panel(visit, &chat::Talk::about(&material.reviewed.view.run.id, view), &at(material, &[]))) }
                 (toolbar(material))
                 (files::all(visit, material))
                 (thread::conversation(visit, material))

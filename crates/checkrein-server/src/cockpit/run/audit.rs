@@ -1,4 +1,3 @@
-use checkrein_core::run::RunId;
 use checkrein_engine::EventsOf;
 use checkrein_store::{Position, StoredEvent};
 use jiff::Timestamp;
@@ -31,7 +30,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
     let now = visit.now();
     let path = link::to(&["runs", &id, "audit"]);
     let next = next.map(|next| link::with_query(&path, &[("q", &wanted), ("after", &next.to_string())]));
-    let run = RunId::new(id.clone());
+    let run = visit.engine().run(by, &id).await?.run;
     let body = html! {
         div class="head" {
             p class="crumbs" { a href="/runs" { "Runs" } " / " a href=(link::run(&id)) { (id) } " / audit" }
@@ -52,7 +51,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         }
         div id="more" data-region="" { (next_page(next, "Later events")) }
     };
-    let view = View::new(format!("Audit of {id}"), body).at(Place::Runs).live(Live::Run(id)).about(&run);
+    let view = View::new(format!("Audit of {id}"), body).at(Place::Runs).live(Live::Run(id)).about(&run.id);
     Ok(view.full_width())
 }
 

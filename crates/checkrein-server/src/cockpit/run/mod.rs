@@ -17,10 +17,12 @@ pub mod rerun;
 pub mod resume;
 pub mod show;
 
-use checkrein_core::run::RunId;
+use checkrein_core::run::Run;
+use checkrein_engine::RunView;
 use maud::{Markup, html};
 
 use super::link;
+use super::parts::excerpt;
 pub use actions::levels;
 
 /// The pages of one run.
@@ -34,12 +36,13 @@ enum Tab {
 }
 
 /// The same on the page of its companion.
-pub fn chat_tabs(id: &RunId) -> Markup {
-    tabs(id, Tab::Companion)
+pub fn chat_tabs(run: &Run) -> Markup {
+    tabs(run, Tab::Companion)
 }
 
 /// Leads between the pages of a run.
-fn tabs(id: &RunId, current: Tab) -> Markup {
+fn tabs(run: &Run, current: Tab) -> Markup {
+    let id = &run.id;
     let tabs = [
         (Tab::Overview, "Overview", link::run(id.as_str())),
         (Tab::Output, "Output", link::to(&["runs", id.as_str(), "output"])),
@@ -50,12 +53,18 @@ fn tabs(id: &RunId, current: Tab) -> Markup {
     html! {
         nav class="tabs" aria-label="This run" {
             ul {
-                @for (tab, name, address) in tabs {
+                // Only a job has a companion.
+                @for (tab, name, address) in tabs.into_iter().filter(|tab| tab.0 != Tab::Companion || run.job().is_some()) {
                     li { a href=(address) aria-current=[(tab == current).then_some("page")] { (name) } }
                 }
             }
         }
     }
+}
+
+/// What a run is called on its pages.
+pub fn name_of(view: &RunView) -> String {
+    excerpt(title(view.row.target.as_deref(), &view.row.workflow), 120)
 }
 
 /// What a run is called: what it is about, else its workflow.

@@ -1,11 +1,11 @@
 use checkrein_engine::Act;
 use maud::html;
 
-use super::{Tab, tabs, title};
+use super::{Tab, name_of, tabs};
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{empty, excerpt, shown};
+use crate::cockpit::parts::{empty, shown};
 use crate::cockpit::view::{Live, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
@@ -22,7 +22,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
     let view = visit.engine().run(by, visit.path("id")).await?;
     let id = &view.run.id;
     let outputs = visit.engine().run_output(by, id.as_str(), visit.query.filled("step")).await?;
-    let name = excerpt(title(view.row.target.as_deref(), &view.row.workflow), 120);
+    let name = name_of(&view);
     let text = |bytes: &[u8]| {
         let text = checkrein_core::activity::told(&String::from_utf8_lossy(bytes));
         let from = text.char_indices().rev().nth(CHARS).map_or(0, |(at, _)| at);
@@ -34,7 +34,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
             h1 { (name) }
             a href=(format!("/v1/runs/{id}/output")) { "As plain text" }
         }
-        (tabs(id, Tab::Output))
+        (tabs(&view.run, Tab::Output))
         div id="outputs" data-region="rows" {
             @if outputs.is_empty() {
                 (empty("Nothing was written yet", html! { p { "What steps and agents write shows up here while they work." } }))

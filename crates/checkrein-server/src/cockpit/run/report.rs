@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::chart::{Bar, bars};
 use super::show::phase_word;
-use super::{Tab, tabs, title};
+use super::{Tab, name_of, tabs};
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
@@ -34,13 +34,13 @@ async fn show(visit: Visit) -> Result<View, Problem> {
     let view = visit.engine().run(visit.by()?, visit.path("id")).await?;
     let report = view.report(visit.now());
     let id = &view.run.id;
-    let name = excerpt(title(view.row.target.as_deref(), &view.row.workflow), 120);
+    let name = name_of(&view);
     let body = html! {
         div class="head" {
             p class="crumbs" { a href="/runs" { "Runs" } " / " a href=(link::run(id.as_str())) { (id) } " / report" }
             h1 { (name) }
         }
-        (tabs(id, Tab::Report))
+        (tabs(&view.run, Tab::Report))
         p class="meta" {
             "Download: "
             @for (index, (kind, name)) in FILES.iter().enumerate() {

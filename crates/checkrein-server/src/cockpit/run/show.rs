@@ -6,7 +6,8 @@ use maud::{Markup, PreEscaped, html};
 
 use super::actions::actions;
 use super::told::{self, spent};
-use super::{Tab, tabs, title};
+use super::{Tab, name_of, tabs};
+use crate::cockpit::chat;
 use crate::cockpit::checkpoint::decide;
 use crate::cockpit::link;
 use crate::cockpit::mask::Mask;
@@ -42,11 +43,15 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         Some(id) => Some(visit.engine().checkpoint(by, id).await?),
         None => None,
     };
+    let chat = match &job {
+        Some(job) if visit.may(Act::ReadChat) => Some(chat::of(&visit, &job.view.run.id).await?),
+        _ => None,
+    };
     let log = visit.engine().run_output_end(by, &run, LOG_BYTES).await?;
     let so_far = visit.engine().run_activity(by, run.run.id.as_str(), None, 0).await?;
     let now = visit.now();
     let report = run.report(now);
-    let name = excerpt(title(run.row.target.as_deref(), &run.row.workflow), 120);
+    let name = name_of(&run);
     let id = &run.run.id;
     let body = html! {
         div class="head" {
@@ -54,7 +59,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
             h1 { (name) }
             div id="status" data-region="" { (status(run.run.state.status_word())) }
         }
-        (tabs(id, Tab::Overview))
+        (tabs(&run.run, Tab::Overview))
         div id="waits" data-region="" {
             @if let Some(asked) = &asked { (waits(&visit, asked)?) }
             @if let Some(reason) = report.reason.as_ref().filter(|_| asked.is_none()) {
@@ -65,6 +70,7 @@ async fn show(visit: Visit) -> Result<View, Problem> {
         div class="sides" {
             div {
                 @if let Some(job) = &job { (asked_for(&visit, job)) }
+                @if let Some(view) = &chat { (chat::panel(&visit, &chat::Talk::about(id, view), &link::run(id.as_str()))) }
                 section id="timeline" data-region="" class="card" aria-label="Timeline" {
                     h2 { "What happened" }
                     (timeline(&run, now))
@@ -96,8 +102,11 @@ async fn show(visit: Visit) -> Result<View, Problem> {
             }
         }
     };
-    let view = View::new(name, body).at(Place::Runs).live(Live::Run(id.to_string())).about(id);
-    Ok(view.full_width())
+    let view = View::new(name, body).at(Place::Runs).live(Live::Run(id.to_string())).about(id).full_width();
+    Ok(match chat {
+        Some(_) => view.with_file("chat.css").with_file("chat.js"),
+        None => view,
+    })
 }
 
 /// What it asks right now, to be answered here.

@@ -23,7 +23,7 @@ selection();
 clocks();
 copying();
 live();
-document.querySelector(".places [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+for (const current of all(".places [aria-current], .tabs [aria-current]")) current.scrollIntoView({ block: "nearest", inline: "nearest" });
 
 /** The link that the server prints has its secret behind `#`, where no server and no log sees it. */
 function signInByLink() {

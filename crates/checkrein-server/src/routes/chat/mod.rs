@@ -2,6 +2,8 @@
 
 pub mod ask;
 pub mod begin;
+pub mod draft;
+pub mod list;
 pub mod show;
 
 use schemars::JsonSchema;

@@ -19,8 +19,8 @@ use crate::wire::job::{Document, Job};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
-    /// What is to be done, in your own words
-    #[schemars(length(min = 1))]
+    /// What is to be done, in your own words; where nothing is said, what the conversation named as `chat` wrote down
+    #[serde(default)]
     pub description: String,
     /// Who does it: a name of `GET /v1/experts`
     pub expert: Option<String>,
@@ -44,7 +44,7 @@ pub struct Wanted {
     /// Keep the agent's processes away from the store, settings and credentials
     #[serde(default)]
     pub sandbox: bool,
-    /// The conversation it was prepared in, which goes on in it
+    /// The conversation it was prepared in, which goes on in it; what it wrote down counts where nothing else is said
     pub chat: Option<String>,
     /// Labels a worker must have to take it up, beside those of the expert
     #[serde(default)]
@@ -94,6 +94,7 @@ pub fn route() -> Route {
 }
 
 async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<JobCreated>, Problem> {
+    let wanted = completed(&call, wanted).await?;
     let (id, warnings) = given(&call, wanted).await?;
     let by = call.by()?;
     let found = call.engine().job(by, id.as_str()).await?;
@@ -102,6 +103,20 @@ async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<JobCre
     let version = found.view.run.state.version;
     let made = Created::new(JobCreated { job, warnings });
     Ok(made.at(version).location(format!("/v1/jobs/{id}")).about(&id))
+}
+
+/// What its conversation wrote down counts where nothing else is said.
+async fn completed(call: &Call, wanted: Wanted) -> Result<Wanted, Problem> {
+    let Some(chat) = &wanted.chat else { return Ok(wanted) };
+    let draft = call.engine().draft(call.by()?, chat, call.nonce()).await?;
+    let said = !wanted.description.trim().is_empty();
+    Ok(Wanted {
+        description: if said { wanted.description } else { draft.description },
+        expert: wanted.expert.or(draft.expert),
+        autonomy: wanted.autonomy.or(draft.autonomy.map(Value::String)),
+        config_override: wanted.config_override.or(draft.config_override),
+        ..wanted
+    })
 }
 
 /// Gives the job; its id, and what is odd about it.

@@ -1,5 +1,7 @@
 mod ask;
 mod begin;
+mod draft;
+mod list;
 mod show;
 
 use std::io::{BufRead, BufReader};

@@ -1,5 +1,6 @@
 //! The pages, as a browser without a script sees them.
 
+mod chat;
 mod door;
 mod frames;
 mod inbox;

@@ -1,11 +1,15 @@
-//! Which addresses notifications may be sent to. Whoever names a webhook must not make the server talk to
+//! Which addresses of others may be spoken to. Whoever names a webhook must not make the server talk to
 //! what only the server can reach, whatever the name resolves to by the time it is used.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::{Client, redirect};
 
-/// How far a webhook may reach.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+
+/// How far an address may reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// What everybody can reach.
@@ -24,6 +28,25 @@ impl Reach {
             (Class::Near, Reach::Public) => Err("it is in a private network or on this machine"),
             (Class::Public | Class::Near, _) => Ok(()),
         }
+    }
+
+    /// Speaks HTTP to what may be reached, without redirects and proxies, which would lead elsewhere.
+    pub fn client(self, answer_max: Duration) -> Result<Client, reqwest::Error> {
+        // Whoever was first made the same choice.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = Client::builder()
+            .user_agent(concat!("checkrein/", env!("CARGO_PKG_VERSION")))
+            .redirect(redirect::Policy::none())
+            .no_proxy()
+            .dns_resolver(self)
+            .connect_timeout(CONNECT_MAX)
+            .timeout(answer_max)
+            .pool_max_idle_per_host(1);
+        if self == Reach::Near {
+            // Nothing is encrypted there, so a machine without certificates will do.
+            builder = builder.tls_certs_only([]);
+        }
+        builder.build()
     }
 
     /// The addresses of a host that may be connected to, looked up now.
