@@ -221,10 +221,11 @@ pub(crate) fn claim_new(connection: &Connection, run: &str, by: &Claimant) -> Re
 /// What a run waited for has happened.
 pub(crate) fn wake(connection: &Connection, run: &str) -> Result<(), StoreError> {
     let now = now(connection.kind());
-    // Another mark than before, so that whoever gives it back knows that something came.
+    // Another mark than before, so that whoever gives it back knows that something came. What nobody has is due now.
     connection
         .prepare_cached(&format!(
-            "UPDATE leases SET due_ms = CASE WHEN due_ms >= {now} AND due_ms < {now} + 1000 THEN due_ms + 1
+            "UPDATE leases SET due_ms = CASE WHEN worker IS NOT NULL AND due_ms >= {now} AND due_ms < {now} + 1000
+                                                 THEN due_ms + 1
                                              ELSE {now} END
              WHERE run = ?1 AND EXISTS (SELECT 1 FROM runs WHERE id = ?1 AND status IN ('created', 'running', 'held'))"
         ))?
@@ -356,8 +357,14 @@ fn taking(now: &str, first: usize) -> String {
     )
 }
 
-/// Says that a worker is there and goes on with all it has; what it has, with the epochs.
-pub(crate) fn renew(connection: &Connection, worker: &str, term: Duration) -> Result<Renewed, StoreError> {
+/// Says that a worker is there and goes on with `kept`; what it has, with the epochs. What it let go of without a word
+/// runs out: nobody works on it, though it is still under this worker's name.
+pub(crate) fn renew(
+    connection: &Connection,
+    worker: &str,
+    kept: &[(RunId, u64)],
+    term: Duration,
+) -> Result<Renewed, StoreError> {
     let kind = connection.kind();
     let now = now(kind);
     // What is being changed at this moment is renewed the next time.
@@ -368,19 +375,21 @@ pub(crate) fn renew(connection: &Connection, worker: &str, term: Duration) -> Re
     connection
         .prepare_cached(&format!("UPDATE workers SET seen_ms = {now} WHERE id = ?1"))?
         .execute([worker])?;
-    let pairs =
-        |row: &Row<'_>| Ok((RunId::new(row.get::<_, String>(0)?), row.get::<_, i64>(1)?.cast_unsigned()));
-    let renewed: Vec<(RunId, u64)> = connection
-        .prepare_cached(&format!(
-            "WITH own AS MATERIALIZED (SELECT run FROM leases WHERE worker = ?1 {skip})
-             UPDATE leases SET expires_ms = {now} + CAST(?2 AS BIGINT) WHERE run IN (SELECT run FROM own)
-             RETURNING run, epoch"
-        ))?
-        .query_map(params![worker, milliseconds(term)], pairs)?
-        .collect::<Result<_, _>>()?;
-    let held: Vec<(RunId, u64)> = connection
+    let mut prolong = connection.prepare_cached(&format!(
+        "WITH own AS MATERIALIZED (SELECT run FROM leases WHERE run = ?1 AND epoch = ?2 AND worker = ?3 {skip})
+         UPDATE leases SET expires_ms = {now} + CAST(?4 AS BIGINT) WHERE run IN (SELECT run FROM own)"
+    ))?;
+    let mut renewed = Vec::new();
+    for (run, epoch) in kept {
+        if prolong.execute(params![run.as_str(), epoch.cast_signed(), worker, milliseconds(term)])? == 1 {
+            renewed.push((run.clone(), *epoch));
+        }
+    }
+    let held = connection
         .prepare_cached("SELECT run, epoch FROM leases WHERE worker = ?1")?
-        .query_map([worker], pairs)?
+        .query_map([worker], |row| {
+            Ok((RunId::new(row.get::<_, String>(0)?), row.get::<_, i64>(1)?.cast_unsigned()))
+        })?
         .collect::<Result<_, _>>()?;
     Ok(Renewed { renewed, held })
 }

@@ -38,7 +38,7 @@ fn servers_and_workers_that_die_stand_still_or_are_cut_off_lose_nothing() {
     let (mut dies, mut stops) = (worker("dies"), worker("stops"));
     let cut_off = world.spawn("cut", way.command(&world, "cut", &["worker", "--runs", "2", "--name", "cut"]));
     until(|| (world.sql("SELECT count(*) FROM workers") == "5").then_some(()));
-    let runs: Vec<String> = (0..16).map(|_| world.queue("desk", "flow.yaml")).collect();
+    let mut runs: Vec<String> = (0..16).map(|_| world.queue("desk", "flow.yaml")).collect();
     // Each of them is at something when it is met.
     until(|| holds(&world, "dies"));
     dies.kill();
@@ -54,6 +54,8 @@ fn servers_and_workers_that_die_stand_still_or_are_cut_off_lose_nothing() {
     // Slow machines are slow; what counts is that it does not wait for anybody.
     println!("what was cut off was taken over after {:?}", cut_at.elapsed());
     stops.signal(Signal::CONT);
+    // By now everything may be done that was not taken over.
+    runs.extend((0..8).map(|_| world.queue("desk", "flow.yaml")));
     until(|| holds(&world, "one"));
     one.kill();
     way.mend();
@@ -64,11 +66,30 @@ fn servers_and_workers_that_die_stand_still_or_are_cut_off_lose_nothing() {
         world.assert_done_once(run, 3);
     }
     assert_eq!(world.collisions(), "");
-    assert_eq!(world.sql("SELECT count(*) FROM runs"), "16");
+    assert_eq!(world.sql("SELECT count(*) FROM runs"), runs.len().to_string());
     // Whoever woke up says that it is not theirs any more, and goes on with others.
     until(|| stops.log().contains("is not ours any more").then_some(()));
     assert!(stops.is_running());
     drop((two, cut_off));
+}
+
+/// A worker that wakes before anybody had room for its run has given it up all the same; it does not keep it from
+/// others, nor from itself.
+#[test]
+fn what_a_worker_gave_up_in_its_sleep_goes_on() {
+    let world = World::new(SHARED);
+    world.flow("flow.yaml", &three_steps("2"));
+    let mut stops = world.start("stops", &["worker", "--runs", "1", "--name", "stops"]);
+    let run = world.queue("desk", "flow.yaml");
+    until(|| holds(&world, "stops"));
+    stops.signal(Signal::STOP);
+    let expired =
+        format!("SELECT 1 FROM leases WHERE run = '{run}' AND expires_ms < extract(epoch FROM now()) * 1000");
+    until(|| (world.sql(&expired) == "1").then_some(()));
+    stops.signal(Signal::CONT);
+    until(|| (world.status(&run) == "completed").then_some(()));
+    world.assert_done_once(&run, 3);
+    assert_eq!(world.collisions(), "");
 }
 
 /// On one machine, a worker that stands still has the lock of its run; it is passed by.

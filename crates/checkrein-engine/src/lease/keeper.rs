@@ -39,7 +39,9 @@ fn every(name: &str, inner: &Arc<Inner>, work: fn(&Inner)) -> Sender<()> {
 fn renew(inner: &Inner) {
     let asked = Instant::now();
     let known: Vec<_> = inner.entries().iter().map(|(run, entry)| (run.clone(), entry.epoch)).collect();
-    let Ok(answer) = block_on(inner.store.renew_leases(inner.worker.clone(), TERM)) else { return };
+    let Ok(answer) = block_on(inner.store.renew_leases(inner.worker.clone(), known.clone(), TERM)) else {
+        return;
+    };
     let mut entries = inner.entries();
     for (run, epoch) in known {
         // What was given back or taken anew meanwhile is looked at the next time.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use checkrein_core::run::RunId;
+
 use super::{Backend, Store};
 use crate::StoreError;
 use crate::lease::{
@@ -35,9 +37,14 @@ impl Store {
         self.quickly(move |connection| lease::claim_run(connection, &run, &by, standing, reach)).await
     }
 
-    /// Says that a worker is there, and goes on with what it has for another term.
-    pub async fn renew_leases(&self, worker: String, term: Duration) -> Result<Renewed, StoreError> {
-        self.quickly(move |connection| lease::renew(connection, &worker, term)).await
+    /// Says that a worker is there, and goes on with these runs, under these epochs, for another term.
+    pub async fn renew_leases(
+        &self,
+        worker: String,
+        kept: Vec<(RunId, u64)>,
+        term: Duration,
+    ) -> Result<Renewed, StoreError> {
+        self.quickly(move |connection| lease::renew(connection, &worker, &kept, term)).await
     }
 
     /// Gives a run back.

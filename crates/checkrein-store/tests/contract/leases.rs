@@ -7,7 +7,7 @@ use checkrein_core::checkpoint::{Checkpoint, Verdict};
 use checkrein_core::event::Event;
 use checkrein_core::run::{Run, RunEvent, RunStatus};
 use checkrein_store::{
-    After, Claimant, Claimed, CommitError, Lease, Needs, Reach, RunCommit, Standing, Store, Version,
+    After, Claimant, Claimed, CommitError, Lease, Needs, Reach, Renewed, RunCommit, Standing, Store, Version,
 };
 
 use crate::runs::{commit, create, create_with};
@@ -243,6 +243,11 @@ pub async fn an_answer_that_comes_while_it_is_given_back_is_not_lost(open: Open<
     assert_eq!(claim(&store, &by("ben"), 1).await, []);
     assert!(store.lease("r1").await.unwrap().unwrap().due_at.is_some());
     store.wake_run("r1".to_owned()).await.unwrap();
+    let lease = claim(&store, &by("ben"), 1).await.remove(0);
+    // However soon that would have been, what is woken does not wait for it.
+    store.release_run(lease, After::Again(Duration::from_millis(900))).await.unwrap();
+    assert_eq!(claim(&store, &by("ben"), 1).await, []);
+    store.wake_run("r1".to_owned()).await.unwrap();
     assert_eq!(claim(&store, &by("ben"), 1).await.len(), 1);
 }
 
@@ -319,7 +324,8 @@ pub async fn renewing_tells_what_is_gone(open: Open<'_>) {
     let ben = by("ben");
     // Ann's are the oldest of what can be taken, and have run out.
     let stolen = claim(&store, &ben, 1).await.remove(0);
-    let renewed = store.renew_leases(ann.worker.clone(), LONG).await.unwrap();
+    let kept = [first, second].map(|lease| (lease.run.clone(), lease.epoch)).to_vec();
+    let renewed = store.renew_leases(ann.worker.clone(), kept.clone(), LONG).await.unwrap();
     let left = if stolen.run == first.run { second } else { first };
     assert!(stolen.run != left.run);
     let own: Vec<_> = [first, second]
@@ -331,7 +337,21 @@ pub async fn renewing_tells_what_is_gone(open: Open<'_>) {
     for lease in [first, second].into_iter().filter(|lease| lease.run != stolen.run) {
         assert!(!store.lease(lease.run.as_str()).await.unwrap().unwrap().holder.unwrap().expired);
     }
-    assert_eq!(store.renew_leases("nobody".to_owned(), LONG).await.unwrap().held, []);
+    assert_eq!(store.renew_leases("nobody".to_owned(), kept, LONG).await.unwrap(), Renewed::default());
+}
+
+/// Somebody who stood still gave a run up without being able to say so, and is there again.
+pub async fn what_a_worker_let_go_of_is_not_renewed(open: Open<'_>) {
+    let store = open();
+    create(&store, "r1").await;
+    let ann = Claimant { term: Duration::ZERO, ..by("ann") };
+    let [lease] = &claim(&store, &ann, 1).await[..] else { panic!("not one") };
+    let own = (lease.run.clone(), lease.epoch);
+    for kept in [vec![], vec![(lease.run.clone(), lease.epoch - 1)]] {
+        let renewed = store.renew_leases(ann.worker.clone(), kept, LONG).await.unwrap();
+        assert_eq!((renewed.renewed, renewed.held), (vec![], vec![own.clone()]));
+    }
+    assert_eq!(ids(&claim(&store, &by("ben"), 1).await), ["r1"]);
 }
 
 pub async fn workers_are_known_until_they_leave(open: Open<'_>) {
@@ -346,7 +366,7 @@ pub async fn workers_are_known_until_they_leave(open: Open<'_>) {
     assert!(row.silent < LONG && row.seen_at >= row.started_at && other.started_at >= row.started_at);
     let before = row.seen_at;
     tokio::time::sleep(Duration::from_millis(5)).await;
-    store.renew_leases(ann.worker.clone(), LONG).await.unwrap();
+    store.renew_leases(ann.worker.clone(), Vec::new(), LONG).await.unwrap();
     assert!(store.worker_rows().await.unwrap()[0].seen_at > before);
     store.unregister_worker(ann.worker).await.unwrap();
     let names: Vec<String> = store.worker_rows().await.unwrap().into_iter().map(|row| row.name).collect();

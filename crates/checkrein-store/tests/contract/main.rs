@@ -131,6 +131,7 @@ macro_rules! every_case {
                 leases::a_run_is_taken_where_its_files_and_labels_are,
                 leases::a_repository_has_no_more_runs_at_once_than_it_may,
                 leases::renewing_tells_what_is_gone,
+                leases::what_a_worker_let_go_of_is_not_renewed,
                 leases::workers_are_known_until_they_leave,
                 leases::a_run_can_belong_to_whoever_makes_it,
                 leases::a_run_that_is_forgotten_has_no_lease,
