@@ -28,8 +28,11 @@ use served::Server;
 use shared::{Table, rate, verdict};
 
 const CLIENTS: usize = 64;
-/// Checkpoints that each of them has made and decided.
-const ROUNDS: usize = 60;
+/// Checkpoints that each of them has made and decided: some seconds of work, so that what a store does from time to time
+/// is part of it.
+const ROUNDS: usize = 600;
+/// The same in a moment, at a store that is empty.
+const ROUNDS_OF_A_BURST: usize = 60;
 const TURNS: usize = 3;
 const SUBSCRIBERS: usize = 5_000;
 const MB: f64 = 1_000_000.0;
@@ -44,13 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let place = tempfile::tempdir_in(std::env::current_dir()?)?;
     let mut table = Table::default();
 
-    let (mut own, mut over) = (Vec::new(), Vec::new());
-    for turn in 0..TURNS {
-        own.push(store_alone(Store::open(&place.path().join(format!("own-{turn}.db")))?)?);
-        let server = Asked::start(place.path(), &format!("served-{turn}.db"))?;
-        over.push(server.changes()?);
-    }
-    let (own, over) = (middle(own), middle(over));
+    let (own, over) = in_turns(place.path(), ROUNDS)?;
     table.row("64 tasks on the store, changes", rate(own), "", "the floor".into());
     let share = over / own;
     table.row(
@@ -59,12 +56,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         &verdict(share >= 0.5, "≥ 50 % of the store"),
         format!("{:.0} % of it", 100.0 * share),
     );
+    let (own, over) = in_turns(place.path(), ROUNDS_OF_A_BURST)?;
+    table.row("64 tasks on an empty store, the first 7,680 changes", rate(own), "", String::new());
+    let share = format!("{:.0} % of it", 100.0 * over / own);
+    table.row("64 clients over HTTP, the first 7,680 changes", rate(over), "", share);
 
     let database = PostgresServer::start(&[]);
     let (mut own, mut over) = (Vec::new(), Vec::new());
     for _ in 0..TURNS {
-        own.push(store_alone(Store::open_at(&StoreAddress::parse(&database.database())?, place.path())?)?);
-        over.push(Asked::start(place.path(), &database.database())?.changes()?);
+        let address = StoreAddress::parse(&database.database())?;
+        own.push(store_alone(Store::open_at(&address, place.path())?, ROUNDS_OF_A_BURST)?);
+        over.push(Asked::start(place.path(), &database.database())?.changes(ROUNDS_OF_A_BURST)?);
     }
     let (own, over) = (middle(own), middle(over));
     table.row("64 tasks on a PostgreSQL, changes", rate(own), "", "its floor".into());
@@ -88,6 +90,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Changes per second on a store, and over HTTP.
+fn in_turns(place: &Path, rounds: usize) -> Result<(f64, f64), Box<dyn Error>> {
+    let (mut own, mut over) = (Vec::new(), Vec::new());
+    for turn in 0..TURNS {
+        own.push(store_alone(Store::open(&place.join(format!("own-{rounds}-{turn}.db")))?, rounds)?);
+        over.push(Asked::start(place, &format!("served-{rounds}-{turn}.db"))?.changes(rounds)?);
+    }
+    Ok((middle(own), middle(over)))
+}
+
 fn middle(mut rates: Vec<f64>) -> f64 {
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied().unwrap_or_default()
@@ -98,7 +110,7 @@ fn mb(bytes: f64) -> String {
 }
 
 /// Changes per second without a server in between.
-fn store_alone(store: Store) -> Result<f64, Box<dyn Error>> {
+fn store_alone(store: Store, rounds: usize) -> Result<f64, Box<dyn Error>> {
     let engine = Arc::new(Engine::new(store, Settings::new(None, None, None, Vec::new())?));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let by = Principal::new("bench", PrincipalKind::Person, Role::Admin);
@@ -108,7 +120,7 @@ fn store_alone(store: Store) -> Result<f64, Box<dyn Error>> {
         for client in 0..CLIENTS {
             let (engine, by) = (Arc::clone(&engine), by.clone());
             tasks.push(tokio::spawn(async move {
-                for round in 0..ROUNDS {
+                for round in 0..rounds {
                     let id = format!("c-{client}-{round}");
                     let new = NewCheckpoint {
                         id: Some(id.clone()),
@@ -129,7 +141,7 @@ fn store_alone(store: Store) -> Result<f64, Box<dyn Error>> {
         }
         Ok::<(), Box<dyn Error>>(())
     })?;
-    Ok((CLIENTS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
+    Ok((CLIENTS * rounds * 2) as f64 / begun.elapsed().as_secs_f64())
 }
 
 /// A server, and by whose word it is asked.
@@ -146,14 +158,14 @@ impl Asked {
 
     /// Changes per second of clients that each wait for their answers. They share one thread and have
     /// their requests at hand, so that what is measured is the server's work and not theirs.
-    fn changes(&self) -> Result<f64, Box<dyn Error>> {
+    fn changes(&self, rounds: usize) -> Result<f64, Box<dyn Error>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(async {
             let mut clients = Vec::new();
             for client in 0..CLIENTS {
                 let connection = Connection::open(self.server.address).await?;
                 let requests: Vec<Vec<u8>> =
-                    (0..ROUNDS).flat_map(|round| self.requests(&format!("c-{client}-{round}"))).collect();
+                    (0..rounds).flat_map(|round| self.requests(&format!("c-{client}-{round}"))).collect();
                 clients.push((connection, requests));
             }
             let begun = Instant::now();
@@ -169,7 +181,7 @@ impl Asked {
             for client in asking {
                 client.await??;
             }
-            Ok((CLIENTS * ROUNDS * 2) as f64 / begun.elapsed().as_secs_f64())
+            Ok((CLIENTS * rounds * 2) as f64 / begun.elapsed().as_secs_f64())
         })
     }
 

@@ -9,7 +9,7 @@ use checkrein_core::principal::Principal;
 use checkrein_engine::{Engine, EngineError, EventsOf};
 use checkrein_store::{Position, StoredEvent};
 use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::app::App;
 use crate::metrics::Counted;
@@ -17,7 +17,11 @@ use crate::wire::event::Event;
 
 /// Sends every event after it is committed, in the order of positions.
 #[derive(Clone, Debug)]
-pub struct Tail(broadcast::Sender<Arc<StoredEvent>>);
+pub struct Tail {
+    told: broadcast::Sender<Arc<StoredEvent>>,
+    /// Somebody began to listen.
+    came: Arc<Notify>,
+}
 
 /// Whoever is further behind reads the store again.
 const KEPT: usize = 1024;
@@ -25,9 +29,12 @@ const READ_AT_ONCE: usize = 500;
 /// How long the log may fail to be read before it is tried again.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 
+/// How often it is looked how far the log is while nobody listens: so much is read again for the first who does.
+const UNHEARD_EVERY: Duration = Duration::from_millis(250);
+
 impl Default for Tail {
     fn default() -> Tail {
-        Tail(broadcast::channel(KEPT).0)
+        Tail { told: broadcast::channel(KEPT).0, came: Arc::default() }
     }
 }
 
@@ -59,7 +66,13 @@ impl Tail {
         loop {
             changes.borrow_and_update();
             match self.unheard(engine).await? {
-                Some(now) => last = now,
+                Some(now) => {
+                    last = now;
+                    tokio::select! {
+                        () = tokio::time::sleep(UNHEARD_EVERY) => {}
+                        () = self.came.notified() => {}
+                    }
+                }
                 None => loop {
                     let events = engine.store().events(last, None, READ_AT_ONCE).await?;
                     let more = events.len() == READ_AT_ONCE;
@@ -67,7 +80,7 @@ impl Tail {
                         last = event.position;
                         *from = Some(last);
                         // Nobody may listen any more.
-                        let _ = self.0.send(Arc::new(event));
+                        let _ = self.told.send(Arc::new(event));
                     }
                     if !more {
                         break;
@@ -81,14 +94,20 @@ impl Tail {
         }
     }
 
+    fn listen(&self) -> broadcast::Receiver<Arc<StoredEvent>> {
+        let heard = self.told.subscribe();
+        self.came.notify_one();
+        heard
+    }
+
     /// A position up to which nobody needs to be told anything, where nobody listens.
     async fn unheard(&self, engine: &Engine) -> Result<Option<Position>, EngineError> {
-        if self.0.receiver_count() > 0 {
+        if self.told.receiver_count() > 0 {
             return Ok(None);
         }
         let now = engine.last_position().await?;
         // INVARIANT: asked again after the look. Whoever comes from here on reads the store up to it themselves.
-        Ok((self.0.receiver_count() == 0).then_some(now))
+        Ok((self.told.receiver_count() == 0).then_some(now))
     }
 }
 
@@ -113,7 +132,7 @@ pub struct Listener {
 impl Listener {
     pub fn new(app: &App, by: Principal, session: Option<String>, of: EventsOf, after: Position) -> Listener {
         // INVARIANT: listens before it reads, so nothing falls between.
-        let heard = app.tail().0.subscribe();
+        let heard = app.tail().listen();
         let waiting = VecDeque::new();
         Listener {
             app: app.clone(),

@@ -3,6 +3,7 @@
 //! The futures of the engine need none: a thread of the store wakes them. Parking the caller's thread
 //! works everywhere, also where a runtime of the caller's own would refuse to be entered twice.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
+    let _blocked = Blocked::begin();
     loop {
         if let Poll::Ready(done) = work.as_mut().poll(&mut context) {
             return done;
@@ -35,6 +37,7 @@ pub fn block_on_until<T>(deadline: Instant, work: impl Future<Output = T>) -> Op
     let mut work = pin!(work);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
+    let _blocked = Blocked::begin();
     loop {
         if let Poll::Ready(done) = work.as_mut().poll(&mut context) {
             return Some(done);
@@ -44,5 +47,31 @@ pub fn block_on_until<T>(deadline: Instant, work: impl Future<Output = T>) -> Op
             return None;
         }
         thread::park_timeout(left);
+    }
+}
+
+thread_local! {
+    static BLOCKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread waits for what it asks, and does nothing else meanwhile.
+pub(crate) fn is_blocked() -> bool {
+    BLOCKED.get()
+}
+
+/// Until it is dropped.
+struct Blocked {
+    before: bool,
+}
+
+impl Blocked {
+    fn begin() -> Blocked {
+        Blocked { before: BLOCKED.replace(true) }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        BLOCKED.set(self.before);
     }
 }

@@ -51,12 +51,13 @@ impl Watcher {
                 let mut pause = CLOSING_MAX;
                 let mut noticed_at = None;
                 let mut counted = *changed.borrow();
+                let mut own_at: Option<Instant> = None;
                 while !stop.load(Ordering::Relaxed) {
                     match &notices {
                         Some(notices) if notices.wait(pause) => {
                             noticed_at = Some(Instant::now());
                             pause = LOOK_MIN;
-                            let busy = *changed.borrow() != counted;
+                            let busy = own_at.is_some_and(|at| at.elapsed() < LOOK_MIN_BUSY * 2);
                             thread::sleep(if busy { LOOK_MIN_BUSY } else { LOOK_MIN });
                             // INVARIANT: before the look, so what it does not see yet is told again.
                             notices.arm();
@@ -68,6 +69,9 @@ impl Watcher {
                         None => thread::sleep(UNSEEN_MAX),
                     }
                     let now = version(&connection);
+                    if *changed.borrow() != counted {
+                        own_at = Some(Instant::now());
+                    }
                     if now != seen {
                         seen = now;
                         changed.send_modify(|count| *count += 1);

@@ -139,6 +139,7 @@ fn transact(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::writer::{Unanswered, Waiter};
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum End {
@@ -173,7 +174,11 @@ mod tests {
             }
         }
 
-        fn answer(self: Box<Self>, _: Result<(), StoreError>) {}
+        fn waiter(&self) -> Waiter {
+            Waiter::Alone
+        }
+
+        fn answer(self: Box<Self>, _: Result<(), StoreError>, _: Option<Unanswered>) {}
     }
 
     #[test]

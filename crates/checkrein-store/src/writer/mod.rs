@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{oneshot, watch};
 
 use self::waiting::{Last, Waiting};
+use crate::block_on::is_blocked;
 use crate::sql::Connection;
 use crate::{CommitError, StoreError, TransferError, postgres, sqlite};
 
@@ -64,13 +66,39 @@ impl Writer {
         E: Failure + Send + 'static,
     {
         let (reply, replied) = oneshot::channel();
-        let command = Box::new(Work { work, repeat, result: None, reply });
+        let command = Box::new(Work { work, repeat, result: None, waiter: Waiter::here(), reply });
         if !self.waiting.push(command) {
             return Err(StoreError::Closed.into());
         }
         match replied.await {
-            Ok((outcome, _work)) => outcome,
+            Ok(Reply { outcome, others, work }) => {
+                drop(others);
+                drop(work);
+                outcome
+            }
             Err(_) => Err(StoreError::Closed.into()),
+        }
+    }
+}
+
+/// Where somebody waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiter {
+    /// A task that any of several threads goes on with: it cannot be kept from it by one that is busy.
+    AmongThreads,
+    /// INVARIANT: a thread that is blocked by its question is told by the writer itself. It may be all that those
+    /// have who would tell it.
+    Alone,
+}
+
+impl Waiter {
+    fn here() -> Waiter {
+        if is_blocked() {
+            return Waiter::Alone;
+        }
+        match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => Waiter::AmongThreads,
+            _ => Waiter::Alone,
         }
     }
 }
@@ -147,17 +175,41 @@ pub(crate) enum Repeat {
 pub(crate) trait Command: Send {
     fn repeat(&self) -> Repeat;
     fn run(&mut self, connection: &Connection) -> Ran;
-    /// Tells whoever asked, once it is known what became of the commit.
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+    fn waiter(&self) -> Waiter;
+    /// Tells whoever asked, once it is known what became of the commit. They tell the others.
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>, others: Option<Unanswered>);
+}
+
+/// Those of a commit that are told by the first of them. To wake a task from another thread costs a call of the system
+/// and the other core's sleep; from within its runtime it costs next to nothing.
+pub(crate) struct Unanswered {
+    commands: Vec<Box<dyn Command>>,
+    committed: Result<(), StoreError>,
+}
+
+/// Whether the first one takes note of its answer, has gone away meanwhile or never was there: the others hear.
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        for command in self.commands.drain(..) {
+            command.answer(self.committed.clone(), None);
+        }
+    }
 }
 
 struct Work<T, E, F> {
     work: F,
     repeat: Repeat,
     result: Option<Result<T, E>>,
+    waiter: Waiter,
+    reply: oneshot::Sender<Reply<T, E, F>>,
+}
+
+struct Reply<T, E, F> {
+    outcome: Result<T, E>,
+    others: Option<Unanswered>,
     /// What it was given goes back with the answer: freeing it where it was allocated is cheaper by
     /// far than on the writing thread.
-    reply: oneshot::Sender<(Result<T, E>, F)>,
+    work: F,
 }
 
 impl<T, E, F> Command for Work<T, E, F>
@@ -183,7 +235,11 @@ where
         }
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+    fn waiter(&self) -> Waiter {
+        self.waiter
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>, others: Option<Unanswered>) {
         let outcome = match (committed, self.result) {
             // First: a command may have been refused because of another one that is gone with the batch.
             (Err(error), _) => Err(error.into()),
@@ -191,7 +247,7 @@ where
             (Ok(()), None) => Err(StoreError::Closed.into()),
         };
         // Whoever asked may have gone; what is saved is saved.
-        let _ = self.reply.send((outcome, self.work));
+        let _ = self.reply.send(Reply { outcome, others, work: self.work });
     }
 }
 
@@ -223,9 +279,19 @@ fn write(medium: &mut Medium, Commands(waiting): &Commands, committed: &watch::S
             Err(_) => {}
         }
         last = Last { expected: batch.len() + waiting.len(), duration: begun.elapsed() };
-        for command in batch {
-            command.answer(outcome.clone());
-        }
+        answer(batch, &outcome);
+    }
+}
+
+fn answer(batch: Vec<Box<dyn Command>>, committed: &Result<(), StoreError>) {
+    let (mut among, alone): (Vec<_>, Vec<_>) =
+        batch.into_iter().partition(|command| command.waiter() == Waiter::AmongThreads);
+    for command in alone {
+        command.answer(committed.clone(), None);
+    }
+    if let Some(first) = among.pop() {
+        let others = Unanswered { commands: among, committed: committed.clone() };
+        first.answer(committed.clone(), Some(others));
     }
 }
 
@@ -240,12 +306,79 @@ pub(crate) enum Undo {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn work_that_uses_up_what_it_was_given_runs_once_beside_others_that_fail() {
+    fn writer() -> Arc<Writer> {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE numbers (number INTEGER)").unwrap();
         let medium = Medium::Sqlite(Box::new(sqlite::Writing::on(connection)));
-        let writer = Arc::new(Writer::start(medium, watch::channel(0).0).unwrap());
+        Arc::new(Writer::start(medium, watch::channel(0).0).unwrap())
+    }
+
+    /// Keeps the writer from its next commit until so many wait for it.
+    fn hold_up(writer: &Arc<Writer>, until: usize) -> thread::JoinHandle<()> {
+        let (held, own) = (Arc::clone(writer), Arc::clone(&writer.waiting));
+        let (began, begun) = std::sync::mpsc::channel();
+        let holding = thread::spawn(move || {
+            let waits = move |_: &Connection| -> Result<(), StoreError> {
+                let _ = began.send(());
+                while own.len() < until {
+                    thread::yield_now();
+                }
+                Ok(())
+            };
+            crate::block_on(held.run(waits)).unwrap();
+        });
+        begun.recv().unwrap();
+        holding
+    }
+
+    fn write_one(connection: &Connection) -> Result<usize, StoreError> {
+        Ok(connection.execute("INSERT INTO numbers VALUES (1)", [])?)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_others_of_a_commit_are_told_whoever_goes_away() {
+        let writer = writer();
+        let holding = hold_up(&writer, 40);
+        let ask = |_| {
+            let writer = Arc::clone(&writer);
+            tokio::spawn(async move { writer.run(write_one).await })
+        };
+        let asking: Vec<_> = (0..40).map(ask).collect();
+        tokio::task::spawn_blocking(|| holding.join().unwrap()).await.unwrap();
+        // The last one would tell the others, if it were there.
+        for gone in asking.iter().skip(20) {
+            gone.abort();
+        }
+        for told in asking.into_iter().take(20) {
+            assert_eq!(told.await.unwrap().unwrap(), 1);
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn threads_that_are_blocked_by_their_questions_are_told() {
+        let writer = writer();
+        let holding = hold_up(&writer, 10);
+        let asking: Vec<_> = (0..10)
+            .map(|number| {
+                let writer = Arc::clone(&writer);
+                // Two of them are all the threads there are; tasks that would tell them have none.
+                tokio::spawn(async move {
+                    if number < 8 {
+                        return writer.run(write_one).await;
+                    }
+                    crate::block_on(writer.run(write_one))
+                })
+            })
+            .collect();
+        for told in asking {
+            assert_eq!(told.await.unwrap().unwrap(), 1);
+        }
+        tokio::task::spawn_blocking(|| holding.join().unwrap()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn work_that_uses_up_what_it_was_given_runs_once_beside_others_that_fail() {
+        let writer = writer();
         let mut running = tokio::task::JoinSet::new();
         for number in 0..200_u32 {
             let writer = Arc::clone(&writer);
