@@ -23,6 +23,8 @@ pub enum ForgeError {
 
     #[error("branch `{branch}` is at {}, not at {}; nothing was changed, look at it again", said(found.as_ref()), said(expected.as_ref()))]
     Moved { branch: String, expected: Option<Oid>, found: Option<Oid> },
+    #[error("branch `{branch}` of the forge was taken over by another worker; nothing was changed")]
+    TakenOver { branch: String },
     #[error("there is no branch `{branch}` in `{}`", repository.display())]
     NoBranch { branch: String, repository: PathBuf },
     #[error("`{revision}` is no commit of `{}`; name a branch, a tag or a commit that is there", repository.display())]

@@ -25,6 +25,8 @@ pub enum Landing {
 /// What is remembered of a clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Remembered {
+    /// What the agent began with.
+    pub begun: Oid,
     /// The agent's own commit that was looked at last.
     pub seen: Oid,
     /// The same work as our commits.
@@ -35,7 +37,8 @@ pub(crate) struct Remembered {
 
 impl Remembered {
     pub fn at(commit: &Oid) -> Remembered {
-        Remembered { seen: commit.clone(), taken: commit.clone(), landed: commit.clone() }
+        let [begun, seen, taken, landed] = std::array::from_fn(|_| commit.clone());
+        Remembered { begun, seen, taken, landed }
     }
 
     pub fn write(&self, branch: &Branch, change: Transaction, before: Option<&Remembered>) -> Transaction {
@@ -44,7 +47,11 @@ impl Remembered {
             None => Expected::Anything,
         };
         let base = clone_references(branch);
-        change
+        let begun = match before {
+            Some(_) => change,
+            None => change.set(format!("{base}/begun"), &self.begun, Expected::Anything),
+        };
+        begun
             .set(format!("{base}/seen"), &self.seen, expected(|r| &r.seen))
             .set(format!("{base}/taken"), &self.taken, expected(|r| &r.taken))
             .set(format!("{base}/landed"), &self.landed, expected(|r| &r.landed))
@@ -74,7 +81,10 @@ impl Bare {
             let no_clone = || ForgeError::NoClone { branch: branch.to_string() };
             found.remove(&format!("{base}/{name}")).ok_or_else(no_clone)
         };
-        let remembered = Remembered { seen: part("seen")?, taken: part("taken")?, landed: part("landed")? };
+        let (seen, taken, landed) = (part("seen")?, part("taken")?, part("landed")?);
+        // A clone that was made before this was remembered was not looked at before its agent was done.
+        let begun = part("begun").unwrap_or_else(|_| seen.clone());
+        let remembered = Remembered { begun, seen, taken, landed };
         Ok((head, remembered))
     }
 

@@ -22,6 +22,8 @@ pub struct Bare {
     path: PathBuf,
     names: Names,
     format: Format,
+    /// Under which lease it is worked with, where the job may go on elsewhere.
+    epoch: Option<u64>,
 }
 
 /// How objects are named.
@@ -40,6 +42,13 @@ pub struct Source {
     pub branch: Option<String>,
     pub commit: Oid,
     pub(crate) format: Format,
+}
+
+impl Format {
+    /// The one an object has its name in.
+    pub fn of(oid: &Oid) -> Format {
+        if oid.as_str().len() == 64 { Format::Sha256 } else { Format::Sha1 }
+    }
 }
 
 impl Source {
@@ -77,7 +86,7 @@ impl Source {
 
     /// A repository that was looked at before, and the commit that was found then.
     pub fn again(directory: &Path, branch: Option<String>, commit: Oid) -> Source {
-        let format = if commit.as_str().len() == 64 { Format::Sha256 } else { Format::Sha1 };
+        let format = Format::of(&commit);
         Source { directory: directory.to_owned(), branch, commit, format }
     }
 
@@ -135,7 +144,17 @@ impl Bare {
         let path = path.canonicalize().map_err(not_one)?;
         let config = fs::read_to_string(path.join("config")).map_err(not_one)?;
         let format = if config.contains("objectformat = sha256") { Format::Sha256 } else { Format::Sha1 };
-        Ok(Bare { git: git.clone(), path, names, format })
+        Ok(Bare { git: git.clone(), path, names, format, epoch: None })
+    }
+
+    /// The same under a lease: what somebody who has a later one put into the forge is not taken over.
+    #[must_use]
+    pub fn under(self, epoch: Option<u64>) -> Bare {
+        Bare { epoch, ..self }
+    }
+
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        self.epoch
     }
 
     pub fn path(&self) -> &Path {
@@ -236,18 +255,18 @@ impl Bare {
     }
 
     /// Builds it beside its place and moves it there, so that half of one is never found.
-    fn build(
+    pub(crate) fn build<E: From<ForgeError>>(
         git: &Git,
         path: &Path,
         names: Names,
         format: Format,
-        fill: impl FnOnce(&Bare) -> Result<(), ForgeError>,
-    ) -> Result<Bare, ForgeError> {
+        fill: impl FnOnce(&Bare) -> Result<(), E>,
+    ) -> Result<Bare, E> {
         if path.exists() {
-            return Bare::open(git, path, names);
+            return Ok(Bare::open(git, path, names)?);
         }
         let parent = path.parent().unwrap_or(Path::new("/"));
-        let failed = |error| ForgeError::file(path, error);
+        let failed = |error| E::from(ForgeError::file(path, error));
         fs::create_dir_all(parent).map_err(failed)?;
         let building = tempfile::Builder::new().prefix(".building-").tempdir_in(parent).map_err(failed)?;
         init(git, building.path(), format, &names.main())?;

@@ -51,6 +51,8 @@ pub struct Lease {
     pub left_behind: bool,
     /// The one host its files are on.
     pub pinned: Option<String>,
+    /// The host that had them last, of a run that has gone on on several.
+    pub home: Option<String>,
 }
 
 /// What gives a right to a run that somebody may have.
@@ -69,6 +71,14 @@ pub enum Reach {
     Here,
     /// To change something about it.
     Anywhere,
+}
+
+/// Whether a run can go on where its files are alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stays {
+    There,
+    /// Others can have all it needs.
+    Nowhere,
 }
 
 /// What came of a claim of one run.
@@ -102,6 +112,8 @@ pub struct LeaseRow {
     pub due_at: Option<Timestamp>,
     pub holder: Option<Holder>,
     pub pinned: Option<String>,
+    /// The host that had its files last, of a run that has gone on on several.
+    pub home: Option<String>,
     pub requires: Vec<String>,
     pub repository: Option<String>,
 }
@@ -154,7 +166,7 @@ const fn now(kind: Kind) -> &'static str {
 }
 
 const COLUMNS: &str = "run, epoch, due_ms, worker, name, host, taken_ms, expires_ms, locked, pinned, requires, \
-                       repository";
+                       repository, home";
 
 /// Keeps up with a change of a run. Where it is made under a lease, that must still be the last one.
 pub(crate) fn follow(
@@ -346,7 +358,7 @@ pub(crate) fn claim_run(
     Ok(get(connection, run)?.map_or(Claimed::NoRun, Claimed::Refused))
 }
 
-const TAKEN: &str = "run, epoch, due_ms, left_behind, pinned";
+const TAKEN: &str = "run, epoch, due_ms, left_behind, pinned, home";
 
 /// Expects the claimant's id, name and host, and how long it has it, from the value numbered `first` on.
 fn taking(now: &str, first: usize) -> String {
@@ -450,11 +462,31 @@ pub(crate) fn set_locked(
     Ok(())
 }
 
+/// Says that the files of a run are those of `home`, and whether it can go on there alone; whether the lease is still the
+/// last one. It has it for another term.
+pub(crate) fn set_place(
+    connection: &Connection,
+    lease: &Lease,
+    home: &str,
+    stays: Stays,
+    term: Duration,
+) -> Result<bool, StoreError> {
+    let pinned = if stays == Stays::There { home } else { "" };
+    let changed = connection
+        .prepare_cached(&format!(
+            "UPDATE leases SET home = ?3, pinned = ?4, expires_ms = {} + CAST(?5 AS BIGINT)
+             WHERE run = ?1 AND epoch = ?2 AND worker IS NOT NULL",
+            now(connection.kind())
+        ))?
+        .execute(params![lease.run.as_str(), lease.epoch.cast_signed(), home, pinned, milliseconds(term)])?;
+    Ok(changed == 1)
+}
+
 /// Says that the files of every unfinished run are on one host, or on none in particular, and that nobody has one.
 pub(crate) fn settle(connection: &Connection, host: Option<&str>) -> Result<(), StoreError> {
     connection
         .prepare_cached(
-            "UPDATE leases SET pinned = ?1, epoch = epoch + 1, worker = NULL, name = NULL, host = NULL, expires_ms = 0,
+            "UPDATE leases SET pinned = ?1, home = NULL, epoch = epoch + 1, worker = NULL, name = NULL, host = NULL, expires_ms = 0,
                     left_behind = 0, locked = 0",
         )?
         .execute([host.unwrap_or_default()])?;
@@ -566,12 +598,13 @@ fn read_lease(row: &Row<'_>) -> Result<Lease, StoreError> {
         due: row.get(2)?,
         left_behind: row.get(3)?,
         pinned: Some(row.get::<_, String>(4)?).filter(|host| !host.is_empty()),
+        home: row.get(5)?,
     })
 }
 
 fn read(row: &Row<'_>) -> Result<LeaseRow, StoreError> {
     let worker: Option<String> = row.get(3)?;
-    let now: i64 = row.get(12)?;
+    let now: i64 = row.get(13)?;
     let holder = match worker {
         None => None,
         Some(worker) => {
@@ -595,6 +628,7 @@ fn read(row: &Row<'_>) -> Result<LeaseRow, StoreError> {
         pinned: Some(row.get::<_, String>(9)?).filter(|host| !host.is_empty()),
         requires: read_labels(&row.get::<_, String>(10)?)?,
         repository: row.get(11)?,
+        home: row.get(12)?,
     })
 }
 

@@ -42,7 +42,8 @@ pub use index::{
     KnownFile, NewVector, SearchIndex,
 };
 pub use lease::{
-    After, Claimant, Claimed, Holder, Lease, LeaseRow, Needs, Queued, Reach, Renewed, Standing, WorkerRow,
+    After, Claimant, Claimed, Holder, Lease, LeaseRow, Needs, Queued, Reach, Renewed, Standing, Stays,
+    WorkerRow,
 };
 pub use postgres::PostgresAddress;
 pub use principal::TokenRow;

@@ -15,6 +15,8 @@ mod postgres;
 
 mod copy;
 mod cut;
+mod forge;
+mod jobs;
 mod labels;
 mod takeover;
 mod world;

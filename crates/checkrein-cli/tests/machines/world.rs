@@ -68,7 +68,7 @@ impl World {
         command.env_clear().env("PATH", path).env("HOME", self.root.path().join("home"));
         command.env("CHECKREIN_STORE", address);
         command.env("CHECKREIN_FILES", self.root.path().join("files").join(machine));
-        command.env("WITNESS", self.witness());
+        command.env("WITNESS", self.witness()).env("FORGE_TOKEN", crate::forge::TOKEN);
         command.current_dir(self.work()).stdin(Stdio::null());
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checkrein_core::run::job::{self, AgentOutcome, ForgeAt, ForgeNews, Pull, Settled};
-use checkrein_core::run::{Command, Run};
+use checkrein_core::run::{Command, Run, RunStatus};
 use checkrein_forge::{
     NewPull, Oid, Publish, PublishedThere, PullState, Pushed, RemoteError, RemoteMerge, marked,
 };
@@ -364,7 +364,7 @@ async fn publish(
     }
     let published = {
         let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
-        let place = JobPlace::of(&engine.store, &run.id);
+        let (place, roams) = (JobPlace::of(&engine.store, &run.id), engine.roams(&run));
         off(move || {
             let repository = JobRepository::look(&run, &place)?;
             let Some((definition, _)) = run.job() else { return Ok(None) };
@@ -373,7 +373,9 @@ async fn publish(
             let (head, by) = (repository.main()?, repository.engine.at(now().as_second()));
             let publish = Publish { source: &source, head: &head, without, by: &by };
             let published = repository.bare.publish_to(&remote, &publish)?;
-            if matches!(published, PublishedThere::Moved { .. } | PublishedThere::Nothing) {
+            // Whoever would have to do it again elsewhere needs it, until it is recorded.
+            let served = matches!(published, PublishedThere::Moved { .. } | PublishedThere::Nothing);
+            if served && !roams {
                 // It has served; that it stays is no harm.
                 let _ = repository.bare.delete_there(&remote, repository.names.main().as_str(), &head);
             }
@@ -412,6 +414,26 @@ async fn publish(
             }
         }
     })
+}
+
+/// Takes the main branch of a job that could have gone on elsewhere out of the forge, once its result is recorded and
+/// part of the branch it started from. That it stays is no harm.
+pub(crate) async fn clear(engine: &Engine, run: &Run) {
+    let completed = matches!(run.state.status, RunStatus::Completed | RunStatus::CompletedWithWarnings);
+    let Some(at) = forge_of(run).filter(|at| completed && !at.made && engine.roams(run)) else { return };
+    let Ok(connected) = engine.connect(&at, &run.id).await else { return };
+    let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
+    let place = JobPlace::of(&engine.store, &run.id);
+    let _ = off(move || {
+        let repository = JobRepository::look(&run, &place)?;
+        let (main, result) = (repository.names.main(), repository.names.result());
+        let beside = repository.bare.remote_heads(&remote, &[result.as_str()])?;
+        if beside.into_iter().flatten().next().is_none() {
+            repository.bare.delete_there(&remote, main.as_str(), &repository.main()?)?;
+        }
+        Ok(())
+    })
+    .await;
 }
 
 impl JobRepository {

@@ -1,12 +1,15 @@
 //! One look at the forge of a job: both sides are brought together.
 
+use std::time::Duration;
+
 use checkrein_core::run::job::{ForgeAt, ForgeNews, Pull, Settled};
 use checkrein_core::run::{Command, Effect, HoldKind, Run, RunId, RunStatus};
 use checkrein_forge::{NewRemark, PullState, RemoteError, key_of, marked};
+use checkrein_store::{After, Reach, Stays};
 
 use super::connect::Connected;
 use super::pace::Went;
-use super::{LookError, Pace, Trouble, hear, show, tell};
+use super::{LookError, Pace, Trouble, arrive, entrust, hear, show, tell};
 use crate::run::{Place, RunView};
 use crate::{Engine, EngineError, LOOK_EVERY};
 
@@ -18,6 +21,8 @@ pub enum Looked {
     Driven,
 }
 
+/// So much later than it should be looked at nobody where its files are does it any more.
+const LEFT_AFTER: Duration = Duration::from_secs(30);
 /// So often somebody else may change the run while it is looked at.
 const MOVED_MAX: usize = 20;
 
@@ -227,7 +232,6 @@ impl Engine {
     /// Looks at the forge of a job, unless somebody drives it: whoever does, looks by themselves.
     pub async fn look_at_forge(&self, id: &RunId) -> Result<Looked, EngineError> {
         let (place, pace) = (Place::of(&self.store, id), Pace::of(self, id));
-        let Some(_lock) = place.lock()? else { return Ok(Looked::Driven) };
         let mut view = match self.load_run(id).await {
             Ok(view) => view,
             Err(EngineError::NoRun(_)) => {
@@ -236,6 +240,11 @@ impl Engine {
             }
             Err(error) => return Err(error),
         };
+        if self.roams(&view.run) {
+            return self.look_from_here(&mut view).await;
+        }
+        let Some(_lock) = place.lock()? else { return Ok(Looked::Driven) };
+        self.reload(&mut view).await?;
         // A phase that is to be merged there is merged by whoever takes the run up. It waits in the store, where
         // nobody knows that something happened in the forge, or that it is time to ask again.
         if matches!(view.run.due(), Some(Effect::Land)) {
@@ -245,5 +254,47 @@ impl Engine {
         }
         attend(self, &mut view).await?;
         Ok(Looked::Done)
+    }
+
+    /// The same of a job that others can have as well: only whoever has its lease looks, so that nothing is said twice,
+    /// and only where its files are.
+    async fn look_from_here(&self, view: &mut RunView) -> Result<Looked, EngineError> {
+        let (id, pace) = (view.run.id.clone(), Pace::of(self, &view.run.id));
+        let row = self.store.lease(id.as_str()).await?;
+        let home = row.and_then(|row| row.pinned.or(row.home));
+        if home.is_some_and(|home| home != self.leases.host()) {
+            pace.end();
+            return Ok(Looked::Driven);
+        }
+        let lease = match self.take_run(&id, Reach::Here).await {
+            Ok(lease) => lease,
+            Err(EngineError::RunBusy(_) | EngineError::RunElsewhere { .. }) => return Ok(Looked::Driven),
+            Err(error) => return Err(error),
+        };
+        view.epoch = Some(lease.epoch());
+        self.reload(view).await?;
+        if matches!(view.run.due(), Some(Effect::Land)) {
+            pace.put_off(LOOK_EVERY, self.now())?;
+            drop(lease);
+            self.store.wake_run(id.to_string()).await?;
+            return Ok(Looked::Done);
+        }
+        if arrive(self, view, &lease).await?.is_some() {
+            return Ok(Looked::Done);
+        }
+        attend(self, view).await?;
+        if lease.stays() == Stays::There && !is_over(&view.run) {
+            entrust(self, &view.run, &lease).await?;
+        }
+        lease.then(self.watched_again(&view.run).map_or(After::Ready, After::Again));
+        Ok(Looked::Done)
+    }
+
+    /// When somebody else is to look at the forge of a job that waits, should nobody here do it.
+    pub(crate) fn watched_again(&self, run: &Run) -> Option<Duration> {
+        if !is_held(run) || !self.roams(run) {
+            return None;
+        }
+        Some(Pace::of(self, &run.id).rest(self.now()).max(self.poll()) + LEFT_AFTER)
     }
 }

@@ -4,6 +4,8 @@
 //! acted upon, so that whoever is killed in between does it again without harm. That a forge cannot be reached
 //! is no answer: it is shown as trouble, and tried again.
 
+mod along;
+mod arrive;
 mod at;
 mod connect;
 mod doctor;
@@ -13,6 +15,7 @@ mod land;
 mod look;
 mod opinion;
 mod pace;
+mod roam;
 mod show;
 mod tell;
 
@@ -27,9 +30,11 @@ pub use doctor::examine_forge;
 pub use hint::HintError;
 pub use look::Looked;
 
+pub(crate) use along::{Along, entrust, entrust_left};
+pub(crate) use arrive::arrive;
 pub(crate) use at::forge_for;
 pub(crate) use connect::Accounts;
-pub(crate) use land::{Landing, land};
+pub(crate) use land::{Landing, clear, land};
 pub(crate) use look::attend;
 pub(crate) use pace::Pace;
 pub(crate) use show::take_pushed;

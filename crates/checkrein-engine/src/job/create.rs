@@ -457,6 +457,10 @@ impl JobRepository {
         let mut changes = Vec::new();
         for name in &definition.documents {
             let path = place.documents().join(name);
+            // On another machine they are on the branch, which came from the forge with them.
+            if self.copied && !path.exists() {
+                continue;
+            }
             let content = std::fs::read(&path).map_err(|error| unusable(&path, &error))?;
             let path = definition.repository.artefact(&format!("documents/{name}"));
             changes.push(checkrein_forge::FileChange::Write { path: path.as_str().into(), content });

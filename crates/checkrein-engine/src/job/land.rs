@@ -115,6 +115,10 @@ impl Landing {
 
     /// The branch a job started from gets its result once, at the end.
     fn publish(&self, repository: &JobRepository, head: &Oid) -> Result<Option<String>, EngineError> {
+        // Its forge has it; the repository it started from is on another machine.
+        if repository.copied && self.definition.repository != job::Repository::Own {
+            return Ok(None);
+        }
         let Some(source) = source(&self.definition)? else {
             let (branch, path) = (repository.names.main(), repository.bare.path().display());
             let told =

@@ -38,6 +38,6 @@ pub use thread::{Thread, threads};
 pub(crate) use hand_in::write_whole;
 pub(crate) use land::{Landed, land_here, show};
 pub(crate) use place::{JobPlace, clear_up, forget, hand_on};
-pub(crate) use prepare::keep_work;
-pub(crate) use repository::{JobRepository, find_git, source};
+pub(crate) use prepare::{keep_work, take_back};
+pub(crate) use repository::{JobRepository, find_git, identities, names_of, source};
 pub(crate) use work::{blocking, perform, told};

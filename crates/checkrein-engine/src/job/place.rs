@@ -60,6 +60,16 @@ impl JobPlace {
         self.directory.join("attempt-token.json")
     }
 
+    /// Under which lease this host has the files.
+    fn lease(&self) -> PathBuf {
+        self.directory.join("lease")
+    }
+
+    /// There where the files were made of what the forge has: the repository the job started from is elsewhere.
+    fn copied(&self) -> PathBuf {
+        self.directory.join("copied")
+    }
+
     fn addresses(&self) -> PathBuf {
         self.directory.join("datasources.json")
     }
@@ -70,6 +80,25 @@ impl JobPlace {
             made.map_err(|error| unusable(&directory, &error))?;
         }
         Ok(())
+    }
+
+    pub fn epoch(&self) -> Option<u64> {
+        std::fs::read_to_string(self.lease()).ok()?.trim().parse().ok()
+    }
+
+    /// From now on the files are worked with under this lease.
+    pub fn set_epoch(&self, epoch: u64) -> Result<(), EngineError> {
+        let path = self.lease();
+        std::fs::write(&path, format!("{epoch}\n")).map_err(|error| unusable(&path, &error))
+    }
+
+    pub fn is_copy(&self) -> bool {
+        self.copied().exists()
+    }
+
+    pub fn set_copy(&self) -> Result<(), EngineError> {
+        let path = self.copied();
+        std::fs::write(&path, "").map_err(|error| unusable(&path, &error))
     }
 
     /// Half of a clone or repository that was being made or removed when its engine died.
@@ -113,7 +142,8 @@ pub(crate) async fn clear_up(engine: &Engine, run: &Run) -> Result<(), EngineErr
         place.remove_halves();
         let Some((definition, _)) = run.job().filter(|_| place.repository().exists()) else { return Ok(()) };
         let repository = JobRepository::look(&run, &place)?;
-        Ok(repository.bare.unlock(source(definition)?.as_ref(), LOCK_STALE)?)
+        let source = if place.is_copy() { None } else { source(definition)? };
+        Ok(repository.bare.unlock(source.as_ref(), LOCK_STALE)?)
     })
     .await
 }

@@ -82,7 +82,7 @@ pub(super) fn read_own(repository: &JobRepository, definition: &JobDefinition, p
 }
 
 /// What an attempt that was interrupted left in its clone goes to the branch before the clone does.
-pub(super) fn take_back(
+pub(crate) fn take_back(
     repository: &JobRepository,
     branch: &Branch,
     clone: &Path,

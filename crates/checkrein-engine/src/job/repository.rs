@@ -20,6 +20,8 @@ pub(crate) struct JobRepository {
     pub names: Names,
     pub engine: Identity,
     pub agent: Identity,
+    /// Whether it was made of what the forge has: the repository the job started from is on another machine.
+    pub copied: bool,
     /// Texts that were read: what a commit has never changes.
     texts: RefCell<HashMap<(Oid, String), Option<String>>>,
 }
@@ -33,21 +35,18 @@ impl JobRepository {
         at: i64,
     ) -> Result<JobRepository, EngineError> {
         let git = find_git()?;
-        let engine = Identity::new("checkrein", "engine@checkrein.invalid")?;
-        let agent = Identity::new("agent", "agent@checkrein.invalid")?;
-        let path = place.repository();
-        let (names, bare) = match &definition.repository {
-            Repository::Own => (Names::Own, Bare::create(&git, &path, Names::Own, &engine.at(at))?),
-            Repository::Existing { .. } => {
-                let names = Names::within(id.as_str())?;
-                let bare = match source(definition)? {
-                    Some(source) if !path.exists() => Bare::create_from(&git, &path, names.clone(), &source)?,
-                    _ => Bare::open(&git, &path, names.clone())?,
-                };
-                (names, bare)
+        let (engine, agent) = identities()?;
+        let (path, copied) = (place.repository(), place.is_copy());
+        let names = names_of(id, definition)?;
+        let bare = match source(definition)? {
+            None if !copied => Bare::create(&git, &path, names.clone(), &engine.at(at))?,
+            Some(source) if !path.exists() && !copied => {
+                Bare::create_from(&git, &path, names.clone(), &source)?
             }
+            _ => Bare::open(&git, &path, names.clone())?,
         };
-        Ok(JobRepository { bare, names, engine, agent, texts: RefCell::default() })
+        let bare = bare.under(place.epoch());
+        Ok(JobRepository { bare, names, engine, agent, copied, texts: RefCell::default() })
     }
 
     /// For whoever only looks: nothing is made.
@@ -83,23 +82,28 @@ impl JobRepository {
     /// Shows a branch in the repository the job started from. The job's own is what counts, so that this
     /// cannot be done is no harm.
     pub fn mirror(&self, definition: &JobDefinition, branch: &Branch) {
-        if let Ok(Some(source)) = source(definition) {
+        if let Some(source) = self.source(definition) {
             let _ = self.bare.mirror(&source, branch);
         }
     }
 
     /// Takes a branch away there, once everything on it is merged.
     pub fn unmirror(&self, definition: &JobDefinition, branch: &Branch, merged: &Oid) {
-        if let Ok(Some(source)) = source(definition) {
+        if let Some(source) = self.source(definition) {
             let _ = self.bare.unmirror(&source, branch, merged);
         }
     }
 
     /// Takes over what people committed on a branch there.
     pub fn take_mirrored(&self, definition: &JobDefinition, branch: &Branch) {
-        if let Ok(Some(source)) = source(definition) {
+        if let Some(source) = self.source(definition) {
             let _ = self.bare.take_mirrored(&source, branch);
         }
+    }
+
+    /// The repository the job started from, where it is on this machine.
+    fn source(&self, definition: &JobDefinition) -> Option<Source> {
+        if self.copied { None } else { source(definition).ok().flatten() }
     }
 
     /// A text on a branch, where there is one.
@@ -147,6 +151,20 @@ impl JobRepository {
         }
         let by = self.engine.at(at);
         self.bare.commit_files(&FilesCommit { branch, onto, by: &by, message, changes: &changes })
+    }
+}
+
+/// In whose names commits are made: the engine's and the agent's.
+pub(crate) fn identities() -> Result<(Identity, Identity), ForgeError> {
+    let engine = Identity::new("checkrein", "engine@checkrein.invalid")?;
+    Ok((engine, Identity::new("agent", "agent@checkrein.invalid")?))
+}
+
+/// The names of a job's branches.
+pub(crate) fn names_of(id: &RunId, definition: &JobDefinition) -> Result<Names, ForgeError> {
+    match &definition.repository {
+        Repository::Own => Ok(Names::Own),
+        Repository::Existing { .. } => Names::within(id.as_str()),
     }
 }
 

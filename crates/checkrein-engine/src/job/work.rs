@@ -28,6 +28,7 @@ use super::repository::JobRepository;
 use crate::agent::{
     Follower, Hosted, Hosting, deliver, host_argv, keep_requests, keep_session, session_kept, write_task,
 };
+use crate::forge::Along;
 use crate::process::{Attempt, Ended, Exit, Stdin};
 use crate::run::{Performed, Performer, Place, Supervised, redact, secrets_of};
 use crate::{Engine, EngineError, now};
@@ -38,6 +39,21 @@ const GRACE: Duration = Duration::from_secs(10);
 const WEIGH_EVERY: Duration = Duration::from_secs(2);
 
 pub(crate) async fn perform(
+    performer: &mut Performer,
+    engine: &Engine,
+    run: &Run,
+    place: &Place,
+    stop: impl Future<Output = ()>,
+) -> Result<Performed, EngineError> {
+    let performed = attempt(performer, engine, run, place, stop).await?;
+    // Before it is recorded: whoever goes on elsewhere finds what the record names.
+    if matches!(performed, Performed::Finished(_)) {
+        crate::forge::entrust(engine, run, &performer.lease()).await?;
+    }
+    Ok(performed)
+}
+
+async fn attempt(
     performer: &mut Performer,
     engine: &Engine,
     run: &Run,
@@ -125,6 +141,7 @@ pub(crate) async fn perform(
     let (mut too_big, mut cut) = (None, None);
     let begun = std::time::Instant::now();
     let mut follower = Follower::of(&output.stdout);
+    let (along, lease) = (Along::of(prepared.clone.clone()), performer.lease());
     // What was written before is of an attempt with the same name that was lost.
     let _ = std::fs::remove_file(&output.stdout);
     let ended = {
@@ -132,10 +149,11 @@ pub(crate) async fn perform(
         let over = follower.until_over(run.policy(), job.spent, begun);
         let delivery = deliver_to(engine, run, hosted.as_ref(), under_way.start);
         let (mut stop, mut heavy, mut over) = (pin!(stop), pin!(heavy), pin!(over));
-        let mut delivery = pin!(delivery);
+        let (mut delivery, mut pushed) = (pin!(delivery), pin!(along.go(engine, run, &lease)));
         let either = std::future::poll_fn(|context| {
-            // It has no end; it is polled to do what it does.
+            // They have no end; they are polled to do what they do.
             let _ = delivery.as_mut().poll(context);
+            let _ = pushed.as_mut().poll(context);
             if let Poll::Ready(reason) = over.as_mut().poll(context) {
                 cut = Some(reason);
                 return Poll::Ready(());
@@ -155,6 +173,7 @@ pub(crate) async fn perform(
             )
             .await?
     };
+    along.end().await;
     let ended = match ended {
         Supervised::Ended(ended) => ended,
         Supervised::Lost => return Ok(Performed::Lost),

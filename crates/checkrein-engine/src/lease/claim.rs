@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use checkrein_core::policy::OnTimeout;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::Repository;
 use checkrein_core::run::{Definition, Run, RunId, RunStatus};
@@ -39,7 +40,8 @@ impl Engine {
 
     /// A run that was made for this process.
     pub(crate) fn claimed_new(&self, run: RunId, needs: &Needs, since: Instant) -> ClaimedRun {
-        let lease = Lease { run, epoch: 1, due: None, left_behind: false, pinned: needs.host.clone() };
+        let lease =
+            Lease { run, epoch: 1, due: None, left_behind: false, pinned: needs.host.clone(), home: None };
         ClaimedRun(self.leases.keep(lease, None, since))
     }
 
@@ -107,33 +109,41 @@ impl Engine {
             Repository::Own => None,
             Repository::Existing { directory, .. } => Some(directory.as_str()),
         });
+        let forge = definition.job.as_deref().and_then(|job| job.forge.as_ref()).filter(|at| !at.made);
         let place = source.unwrap_or(Some(definition.directory.as_str()));
         let files_shared = definition.job.is_none() || self.is_shared_place(self.store.directory());
         let anywhere = !self.store.is_shared()
             || files_shared && place.is_none_or(|place| self.is_shared_place(place.as_ref()));
         let host = (!anywhere).then(|| self.leases.host().to_owned());
-        let repository = place.map(|place| match &host {
-            Some(host) => format!("{host}:{place}"),
-            None => place.to_owned(),
+        let repository = place.map(|place| match (forge, &host) {
+            // A repository of a forge is the same one wherever a job in it goes on.
+            (Some(at), _) if self.store.is_shared() => format!("{}/{}", at.url, at.repository),
+            (_, Some(host)) => format!("{host}:{place}"),
+            (_, None) => place.to_owned(),
         });
         Needs { requires, host, repository, wake_in: None }
     }
 
     /// What a run needs after a change.
     pub(crate) fn needs_of(&self, run: &Run) -> Needs {
-        let policy = &run.definition.policy;
-        let held = run.state.status == RunStatus::Held;
-        let wake_in =
-            policy.timeout.filter(|_| held && policy.on_timeout == checkrein_core::policy::OnTimeout::Reject);
+        let watched = self.watched_again(run);
+        let wake_in = answer_in(run).into_iter().chain(watched).min();
         let requires = run.requires().iter().map(ToString::to_string).collect();
         Needs { requires, wake_in, ..Needs::default() }
     }
 
-    /// Whether every machine of the store sees a directory.
-    fn is_shared_place(&self, directory: &Path) -> bool {
+    /// Whether every machine of the store sees a directory or file.
+    pub(crate) fn is_shared_place(&self, directory: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let place = real(directory);
         let shared = self.settings.machine().into_iter().flat_map(|machine| &machine.shared);
         shared.map(Path::new).any(|shared| shared.is_absolute() && place.starts_with(real(shared)))
     }
+}
+
+/// How long a person has for the answer a run waits for, where that is limited.
+pub(crate) fn answer_in(run: &Run) -> Option<Duration> {
+    let policy = &run.definition.policy;
+    let held = run.state.status == RunStatus::Held;
+    policy.timeout.filter(|_| held && policy.on_timeout == OnTimeout::Reject)
 }

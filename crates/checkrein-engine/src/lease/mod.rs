@@ -19,15 +19,17 @@ use std::time::{Duration, Instant};
 
 use checkrein_core::config::Settings;
 use checkrein_core::run::RunId;
-use checkrein_store::{After, Claimant, Lease, Store};
+use checkrein_store::{After, Claimant, Lease, Stays, Store};
 use tokio::sync::watch;
 use uuid::Uuid;
 
 pub use self::claim::ClaimedRun;
+pub(crate) use self::claim::answer_in;
 pub use self::host::host_name;
 pub(crate) use self::host::identity as host_identity;
 use self::keeper::Keeper;
 pub use self::view::{Hand, RunWhere, Stuck, Workforce};
+use crate::EngineError;
 use crate::process::Pulse;
 
 /// How long a worker of a shared store has a run without saying so again.
@@ -182,6 +184,44 @@ impl HeldLease {
 
     pub const fn epoch(&self) -> u64 {
         self.lease.epoch
+    }
+
+    /// The host that had the run's files last, when it was taken.
+    pub fn home(&self) -> Option<&str> {
+        self.lease.home.as_deref().or(self.lease.pinned.as_deref())
+    }
+
+    /// Whether the run can go on here alone.
+    pub fn stays(&self) -> Stays {
+        let entries = self.leases.entries();
+        let entry = entries.get(&self.lease.run).filter(|entry| entry.epoch == self.lease.epoch);
+        if entry.is_some_and(|entry| entry.pinned) { Stays::There } else { Stays::Nowhere }
+    }
+
+    /// Says that the run's files are those of this host, and whether it can go on here alone.
+    pub async fn set_place(&self, stays: Stays) -> Result<(), EngineError> {
+        let (inner, asked) = (&self.leases.inner, Instant::now());
+        // From the moment others may take it, it is given up in time, also where the answer is not heard.
+        if stays == Stays::Nowhere {
+            self.pin(false, Some(asked + GIVE_UP_AFTER));
+        }
+        let said = inner.store.set_place(self.lease.clone(), self.leases.host().to_owned(), stays, TERM);
+        if !said.await? {
+            return Err(EngineError::LeaseLost(self.lease.run.clone()));
+        }
+        if stays == Stays::There {
+            self.pin(true, None);
+        }
+        Ok(())
+    }
+
+    fn pin(&self, pinned: bool, until: Option<Instant>) {
+        let mut entries = self.leases.entries();
+        if let Some(entry) = entries.get_mut(&self.lease.run).filter(|entry| entry.epoch == self.lease.epoch)
+        {
+            entry.pinned = pinned;
+            entry.state.send_modify(|fresh| fresh.until = until);
+        }
     }
 
     /// What becomes of the run when this is dropped.

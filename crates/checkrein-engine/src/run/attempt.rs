@@ -52,6 +52,11 @@ pub(crate) struct Performer {
 }
 
 impl Performer {
+    /// The lease it works under.
+    pub fn lease(&self) -> Arc<HeldLease> {
+        Arc::clone(&self.lease)
+    }
+
     pub const fn under(lease: Arc<HeldLease>) -> Performer {
         Performer { supervisor: None, lost: None, lease }
     }

@@ -16,7 +16,7 @@ use checkrein_core::run::{
     self, Applied, At, Boundary, Choice, Command, Effect, Hold, HoldKind, RemedyChosen, Run, RunEvent, RunId,
     RunStatus,
 };
-use checkrein_store::{After, Commit, CommitError, Reach, RunCommit, RunRow, Version};
+use checkrein_store::{After, Commit, CommitError, Reach, RunCommit, RunRow, Stays, Version};
 use jiff::Timestamp;
 use tokio::sync::watch as notice;
 
@@ -26,7 +26,7 @@ use super::place::Place;
 use super::{History, RunView};
 use crate::agent::used_so_far;
 use crate::authority::{Act, require};
-use crate::lease::{ClaimedRun, HeldLease};
+use crate::lease::{ClaimedRun, HeldLease, answer_in};
 use crate::process::{Exit, end_leftovers, wait_for_lock};
 use crate::{Engine, EngineError, forge, job};
 
@@ -455,7 +455,11 @@ impl Driver<'_> {
         let gone = self.went(stop, watch).await;
         let after = match &gone {
             Ok(Rest::Ended) => After::Waits,
-            Ok(Rest::Held { .. }) => self.left_to_answer().map_or(After::Waits, After::Again),
+            Ok(Rest::Held { .. }) => {
+                let watched = self.engine.watched_again(&self.view.run);
+                let again = self.left_to_answer().into_iter().chain(watched).min();
+                again.map_or(After::Waits, After::Again)
+            }
             Ok(Rest::Troubled { .. }) => {
                 After::Again(forge::Pace::of(self.engine, self.id()).rest(self.engine.now()))
             }
@@ -470,7 +474,7 @@ impl Driver<'_> {
 
     /// How long a person has for the answer, where that is limited.
     fn left_to_answer(&self) -> Option<Duration> {
-        let timeout = self.engine.needs_of(&self.view.run).wake_in?;
+        let timeout = answer_in(&self.view.run)?;
         let held_at = self
             .view
             .history
@@ -486,6 +490,12 @@ impl Driver<'_> {
         stop: &notice::Receiver<bool>,
         watch: &mut dyn Watch,
     ) -> Result<Rest, EngineError> {
+        let seen = self.view.history.len();
+        let trouble = forge::arrive(self.engine, &mut self.view, &self.lease).await?;
+        self.tell(seen, watch);
+        if let Some(text) = trouble {
+            return Ok(Rest::Troubled { text });
+        }
         loop {
             if self.lease.is_lost() {
                 return Err(EngineError::LeaseLost(self.id().clone()));
@@ -506,6 +516,9 @@ impl Driver<'_> {
                         self.attend_forge(watch).await?;
                         if self.view.run.state.status != RunStatus::Held {
                             continue;
+                        }
+                        if self.lease.stays() == Stays::There {
+                            forge::entrust(self.engine, &self.view.run, &self.lease).await?;
                         }
                         job::show(self.engine, &self.view.run).await;
                         // Whoever is told that it waits can search it.
@@ -542,6 +555,7 @@ impl Driver<'_> {
                     }
                     job::show(self.engine, &self.view.run).await;
                     self.attend_forge(watch).await?;
+                    forge::clear(self.engine, &self.view.run).await;
                     return Ok(Rest::Ended);
                 }
             };
@@ -605,6 +619,7 @@ impl Driver<'_> {
             (Some(Interrupted::Lost), _) => return Err(EngineError::LeaseLost(self.view.run.id.clone())),
             (Some(Interrupted::Moved), _) | (None, Performed::Stopped) => None,
             (Some(Interrupted::Stop), Performed::Stopped) => {
+                forge::entrust_left(engine, &self.view.run, &self.lease).await?;
                 Some(Command::Pause { by: self.by.name.clone() })
             }
             (_, Performed::Finished(finished)) => Some(Command::Finish(*finished)),

@@ -6,14 +6,14 @@ use std::path::Path;
 use super::Limits;
 use super::beneath::Root;
 use super::finding::Finding;
-use super::history::{History, Wanted};
+use super::history::{History, Objects, Wanted};
 use super::ignored::Ignored;
 use super::walk::{Before, Content, Taken, Walk};
 use crate::branch::Branch;
 use crate::call::Fed;
 use crate::error::ForgeError;
 use crate::identity::Identity;
-use crate::import::{Parent, Stream};
+use crate::import::{Mark, Parent, Stream};
 use crate::log::Commit;
 use crate::oid::Oid;
 use crate::path::TreePath;
@@ -71,7 +71,8 @@ impl Bare {
             clone: collect.clone,
             root: &root,
             branch: collect.branch,
-            seen: &before.seen,
+            before: &before,
+            objects: Objects::Shown,
             most: collect.limits.commits,
             most_bytes: collect.limits.total_bytes,
         })?;
@@ -88,7 +89,7 @@ impl Bare {
         findings.extend(odd);
 
         let seen = history.map_or_else(|| before.seen.clone(), |history| history.head);
-        let now = Remembered { seen, taken: work.clone(), landed: before.landed.clone() };
+        let now = Remembered { seen, taken: work.clone(), ..before.clone() };
         let files_changed = self.changed_paths(&before.taken, &work)?;
         let by = collect.engine.at(collect.at_seconds);
         let (head, landing) = self.land(collect.branch, &head, &before, now, &by)?;
@@ -107,20 +108,7 @@ impl Bare {
         let commits = history.map(|history| history.commits.as_slice()).unwrap_or_default();
         let joined = self.joined(collect.branch, commits)?;
         let (imported, odd) = self.import(|stream| {
-            let mut last = None;
-            for commit in commits {
-                let parent = last.map_or(Parent::Commit(&before.taken), Parent::Mark);
-                let by = collect.agent.at(commit.authored_at_seconds.min(collect.at_seconds));
-                let mark = stream.commit(Some(&parent), &by, &by, &format!("{}\n", commit.message))?;
-                for (_, other) in joined.iter().filter(|(by, _)| *by == commit.oid) {
-                    stream.joins(other)?;
-                }
-                stream.whole_tree(&commit.tree)?;
-                last = Some(mark);
-            }
-            if let Some(mark) = last {
-                stream.ask(mark)?;
-            }
+            let last = write_commits(stream, collect, before, commits, &joined)?;
             let parent = last.map_or(Parent::Commit(&before.taken), Parent::Mark);
             let by = collect.agent.at(collect.at_seconds);
             let mark = stream.commit(Some(&parent), &by, &by, collect.message)?;
@@ -141,7 +129,7 @@ impl Bare {
 
     /// What an agent's commits merged of ours: each commit and the one it joins. Without it, a conflict that
     /// an agent resolved would be met again. Whatever else it merged is only its files.
-    fn joined(&self, branch: &Branch, commits: &[Commit]) -> Result<Vec<(Oid, Oid)>, ForgeError> {
+    pub(super) fn joined(&self, branch: &Branch, commits: &[Commit]) -> Result<Vec<(Oid, Oid)>, ForgeError> {
         let merges: Vec<&Commit> = commits.iter().filter(|commit| commit.parents.len() > 1).collect();
         if merges.is_empty() {
             return Ok(Vec::new());
@@ -242,6 +230,31 @@ impl Bare {
 }
 
 const TRIES: usize = 3;
+
+/// An agent's commits again in its own name, on top of what was taken before; the last one.
+pub(super) fn write_commits(
+    stream: &mut Stream<'_>,
+    collect: &Collect<'_>,
+    before: &Remembered,
+    commits: &[Commit],
+    joined: &[(Oid, Oid)],
+) -> Result<Option<Mark>, Fed> {
+    let mut last = None;
+    for commit in commits {
+        let parent = last.map_or(Parent::Commit(&before.taken), Parent::Mark);
+        let by = collect.agent.at(commit.authored_at_seconds.min(collect.at_seconds));
+        let mark = stream.commit(Some(&parent), &by, &by, &format!("{}\n", commit.message))?;
+        for (_, other) in joined.iter().filter(|(by, _)| *by == commit.oid) {
+            stream.joins(other)?;
+        }
+        stream.whole_tree(&commit.tree)?;
+        last = Some(mark);
+    }
+    if let Some(mark) = last {
+        stream.ask(mark)?;
+    }
+    Ok(last)
+}
 
 struct Files<'a> {
     root: &'a Root,

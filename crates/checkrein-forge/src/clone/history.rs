@@ -19,6 +19,7 @@ use crate::error::ForgeError;
 use crate::log::{Commit, FORMAT, commits, is_ancestor, range};
 use crate::oid::Oid;
 use crate::path::{TreePath, quoted};
+use crate::push::Remembered;
 use crate::repository::Bare;
 
 /// What an agent committed since it was looked at last, oldest first.
@@ -31,9 +32,20 @@ pub(super) struct Wanted<'a> {
     pub clone: &'a Path,
     pub root: &'a Root,
     pub branch: &'a Branch,
-    pub seen: &'a Oid,
+    pub before: &'a Remembered,
+    pub objects: Objects,
     pub most: usize,
     pub most_bytes: u64,
+}
+
+/// How git gets to see the objects of a clone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Objects {
+    /// Where they are: nobody changes them any more.
+    Shown,
+    /// As copies of those that are not packed, which is how an agent's commits begin: it may still be at work, and could
+    /// put anything in their place.
+    Copied,
 }
 
 impl Bare {
@@ -44,11 +56,15 @@ impl Bare {
             Ok(head) => head,
             Err(reason) => return lost(reason),
         };
-        if head.oid == *wanted.seen {
+        if head.oid == wanted.before.seen {
             return Ok((None, Vec::new()));
         }
         let view = self.scratch()?;
-        if let Err(reason) = show_objects(wanted, view.path()) {
+        let objects = match wanted.objects {
+            Objects::Shown => show_objects(wanted, view.path()),
+            Objects::Copied => copy_objects(wanted, view.path()),
+        };
+        if let Err(reason) = objects {
             return lost(reason);
         }
         match self.bring(wanted, &head.oid, view.path()) {
@@ -68,14 +84,17 @@ impl Bare {
             let place = quoted(view.as_os_str().as_encoded_bytes());
             call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", String::from_utf8_lossy(&place).into_owned())
         };
-        let seen = wanted.seen.as_str();
-        let call = self.call(["merge-base", "--is-ancestor", seen, head.as_str()]);
+        let (begun, seen) = (wanted.before.begun.as_str(), wanted.before.seen.as_str());
+        let call = self.call(["merge-base", "--is-ancestor", begun, head.as_str()]);
         if !is_ancestor(with_view(call))? {
-            return Err(Unsound::Reason(format!("{head} does not follow from {seen}")));
+            return Err(Unsound::Reason(format!("{head} does not follow from {begun}")));
         }
+        // What was taken while the agent worked it may have made anew since: that comes after it.
+        let call = self.call(["merge-base", seen, head.as_str()]);
+        let since = Oid::from_bytes(&with_view(call).run()?)?;
         let call = self.call(["log", "-z", FORMAT, "--first-parent", "--reverse", "--no-show-signature"]);
         let call = call.arg(format!("--max-count={}", wanted.most.saturating_add(1)));
-        let commits = commits(with_view(call.args(range(Some(wanted.seen), head))))?;
+        let commits = commits(with_view(call.args(range(Some(&since), head))))?;
         if commits.len() > wanted.most {
             return Err(Unsound::Reason(format!("there are more than {} of them", wanted.most)));
         }
@@ -143,6 +162,37 @@ fn read_head(root: &Root) -> Result<Head, String> {
 fn packed(text: &str, reference: &str) -> Option<Oid> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(_, name)| *name == reference).and_then(|(oid, _)| Oid::parse(oid).ok())
+}
+
+/// Copies the loose objects of a clone. What else git would look for there is not needed, or not to be had now.
+fn copy_objects(wanted: &Wanted<'_>, view: &Path) -> Result<(), String> {
+    let objects = TreePath::from(".git/objects");
+    let said = |error: io::Error| format!("`{objects}` cannot be read: {error}");
+    let all = wanted.root.directory(&objects).and_then(|opened| opened.entries());
+    let mut left = wanted.most_bytes;
+    for entry in all.map_err(|error| said(error.into()))? {
+        let name = String::from_utf8_lossy(&entry.name).into_owned();
+        let fan_out = name.len() == 2 && name.bytes().all(|b| b.is_ascii_hexdigit());
+        if entry.kind != FileType::Directory || !fan_out {
+            continue;
+        }
+        let inside = objects.join(&entry.name);
+        let files = wanted.root.directory(&inside).and_then(|opened| opened.entries());
+        fs::create_dir(view.join(&name)).map_err(said)?;
+        for file in files.map_err(|error| said(error.into()))? {
+            // One that is being written has another name.
+            let plain = file.name.len() >= 38 && file.name.iter().all(u8::is_ascii_hexdigit);
+            if file.kind != FileType::RegularFile || !plain {
+                continue;
+            }
+            let bytes = wanted.root.read(&inside.join(&file.name), left).map_err(said)?;
+            let bytes = bytes.ok_or_else(|| "there is too much of it".to_owned())?;
+            left = left.saturating_sub(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+            let copy = view.join(&name).join(String::from_utf8_lossy(&file.name).as_ref());
+            fs::write(copy, bytes).map_err(said)?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes a directory of objects that leads to the clone's objects and to nothing else: not to the places its

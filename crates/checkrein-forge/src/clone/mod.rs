@@ -6,6 +6,7 @@
 
 mod beneath;
 mod collect;
+mod commits;
 mod finding;
 mod history;
 mod ignored;

@@ -122,6 +122,9 @@ impl Bare {
         self.fetch_reference(remote, &name, branch.as_str())?;
         // Somebody may have pushed since it was looked at.
         let Some(there) = self.there(branch.as_str(), "seen")? else { return Ok(Received::Nothing) };
+        if self.is_fenced(&here, &there, &by.identity)? {
+            return Err(ForgeError::TakenOver { branch: branch.to_string() }.into());
+        }
         let known = self.there(branch.as_str(), "known")?;
         if known.as_ref().is_some_and(|known| !self.contains(&there, known).unwrap_or(false)) {
             return Ok(Received::Rewritten { there });
@@ -204,27 +207,32 @@ impl Bare {
         }
     }
 
-    fn fetch_there(&self, remote: &Remote, branch: &str) -> Result<(), RemoteError> {
+    pub(super) fn fetch_there(&self, remote: &Remote, branch: &str) -> Result<(), RemoteError> {
         self.fetch_reference(remote, &format!("refs/heads/{branch}"), branch)
     }
 
-    fn fetch_reference(&self, remote: &Remote, name: &str, branch: &str) -> Result<(), RemoteError> {
+    pub(super) fn fetch_reference(
+        &self,
+        remote: &Remote,
+        name: &str,
+        branch: &str,
+    ) -> Result<(), RemoteError> {
         let refspec = format!("+{name}:{}", reference(branch, "seen"));
         let call = self.remote_call(remote, &FETCH).arg("--").arg(remote.git_url()).arg(refspec);
         call.run().map(drop).map_err(|error| sorted(error, remote))
     }
 
     /// What a branch of the forge was at: `seen` last, or `known` to have been taken over or put there by us.
-    fn there(&self, branch: &str, what: &str) -> Result<Option<Oid>, ForgeError> {
+    pub(super) fn there(&self, branch: &str, what: &str) -> Result<Option<Oid>, ForgeError> {
         let name = reference(branch, what);
         Ok(self.references(std::slice::from_ref(&name))?.remove(&name))
     }
 
-    fn remember_there(&self, branch: &str, at: &Oid) -> Result<(), ForgeError> {
+    pub(super) fn remember_there(&self, branch: &str, at: &Oid) -> Result<(), ForgeError> {
         self.change(Transaction::default().set(reference(branch, "known"), at, Expected::Anything))
     }
 
-    fn remote_call(&self, remote: &Remote, arguments: &[&str]) -> Call {
+    pub(super) fn remote_call(&self, remote: &Remote, arguments: &[&str]) -> Call {
         let login = BASE64_STANDARD.encode(format!("x-access-token:{}", remote.token.reveal()));
         let mut settings = vec![
             ("http.extraHeader".to_owned(), format!("Authorization: Basic {login}")),
@@ -243,7 +251,7 @@ impl Bare {
 }
 
 impl Remote {
-    fn git_url(&self) -> String {
+    pub(super) fn git_url(&self) -> String {
         format!("{}/{}.git", self.url, self.repository())
     }
 }
@@ -254,7 +262,7 @@ fn reference(branch: &str, what: &str) -> String {
 }
 
 /// Git's words for a forge that is away are told from those about anything else.
-fn sorted(error: ForgeError, remote: &Remote) -> RemoteError {
+pub(super) fn sorted(error: ForgeError, remote: &Remote) -> RemoteError {
     let ForgeError::Git { reason, .. } = &error else {
         return match error {
             ForgeError::TimedOut { seconds, .. } => {

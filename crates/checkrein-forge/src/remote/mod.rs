@@ -3,6 +3,7 @@
 //! Every operation may be asked for twice. What makes something looks first whether it is there: a pull request
 //! is known by its branch, a text of ours by the marker in it and by who wrote it.
 
+mod copy;
 mod git;
 mod gitea;
 mod github;

@@ -264,6 +264,8 @@ pub(crate) const VERSIONS: &[&str] = &[
 
     CREATE INDEX runs_of_status ON runs (status, number);
     DROP INDEX runs_unfinished;",
+    // 12: the host whose files of a run are the last ones, where it can go on elsewhere
+    "ALTER TABLE leases ADD COLUMN home TEXT;",
 ];
 
 pub(crate) fn known_version() -> i64 {

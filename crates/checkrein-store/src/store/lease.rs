@@ -7,7 +7,7 @@ use checkrein_core::run::RunId;
 use super::{Backend, Store};
 use crate::StoreError;
 use crate::lease::{
-    self, After, Claimant, Claimed, Lease, LeaseRow, Queued, Reach, Renewed, Standing, WorkerRow,
+    self, After, Claimant, Claimed, Lease, LeaseRow, Queued, Reach, Renewed, Standing, Stays, WorkerRow,
 };
 use crate::postgres::{self, Again};
 use crate::sql::Connection;
@@ -63,6 +63,18 @@ impl Store {
     /// Says whether the holder of a lease has the run's lock on its host.
     pub async fn set_lease_locked(&self, run: String, epoch: u64, locked: bool) -> Result<(), StoreError> {
         self.quickly(move |connection| lease::set_locked(connection, &run, epoch, locked)).await
+    }
+
+    /// Says that the files of a run are those of `home`, and whether it can go on there alone; whether the lease is
+    /// still the last one.
+    pub async fn set_place(
+        &self,
+        lease: Lease,
+        home: String,
+        stays: Stays,
+        term: Duration,
+    ) -> Result<bool, StoreError> {
+        self.quickly(move |connection| lease::set_place(connection, &lease, &home, stays, term)).await
     }
 
     /// Says where the files of all runs are now, and that nobody has one. For a store that was just moved.

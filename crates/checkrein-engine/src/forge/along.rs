@@ -1,0 +1,227 @@
+//! The work of an agent goes to the forge as it is committed, so that another machine can go on from there.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use checkrein_core::run::Run;
+use checkrein_forge::{Collect, Limits, Pushed, Remote, RemoteError};
+use checkrein_store::Stays;
+
+use super::LookError;
+use super::connect::Connected;
+use super::look::forge_of;
+use super::show::off;
+use crate::job::{JobPlace, JobRepository, take_back};
+use crate::lease::HeldLease;
+use crate::{Engine, EngineError, now};
+
+/// How often somebody looks whether an agent has committed something.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const FAILED_FIRST: Duration = Duration::from_secs(5);
+const FAILED_MAX: Duration = Duration::from_secs(60);
+
+/// Looks after one attempt.
+pub(crate) struct Along {
+    clone: PathBuf,
+    /// Held while commits are taken out of the clone.
+    taking: Arc<Mutex<()>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Along {
+    pub fn of(clone: PathBuf) -> Along {
+        Along { clone, taking: Arc::default(), over: Arc::default() }
+    }
+
+    /// Takes and pushes what the agent commits. It has no end; it is polled as long as the agent works.
+    pub async fn go(&self, engine: &Engine, run: &Run, lease: &HeldLease) {
+        if !engine.roams(run) {
+            return std::future::pending().await;
+        }
+        let (mut connected, mut failures, mut troubled) = (None, 0_u32, false);
+        // Whether something is here that the forge does not have.
+        let mut ahead = true;
+        loop {
+            let went = self.once(engine, run, lease, &mut connected, &mut ahead).await;
+            let rest = match &went {
+                Ok(()) => LOOK_EVERY,
+                Err(_) => FAILED_FIRST.saturating_mul(2_u32.saturating_pow(failures.min(8))).min(FAILED_MAX),
+            };
+            failures = if went.is_ok() { 0 } else { failures.saturating_add(1) };
+            // That it cannot be written down is tried again as well.
+            match went {
+                Ok(()) if troubled => troubled = note(engine, run, lease, None).await.is_err(),
+                Ok(()) => {}
+                Err(LookError::Trouble(trouble)) => {
+                    connected = None;
+                    troubled = true;
+                    let _ = note(engine, run, lease, Some(trouble.text)).await;
+                }
+                Err(LookError::Engine(_)) => connected = None,
+            }
+            tokio::time::sleep(rest).await;
+        }
+    }
+
+    async fn once(
+        &self,
+        engine: &Engine,
+        run: &Run,
+        lease: &HeldLease,
+        connected: &mut Option<Connected>,
+        ahead: &mut bool,
+    ) -> Result<(), LookError> {
+        *ahead |= self.take(engine, run).await?;
+        if !*ahead || lease.is_lost() {
+            return Ok(());
+        }
+        let connected = match connected {
+            Some(connected) => connected,
+            None => connected.insert(reach(engine, run).await?),
+        };
+        let brought = bring(engine, run, &connected.remote).await?;
+        *ahead = false;
+        if brought == Brought::All && lease.stays() == Stays::There {
+            lease.set_place(Stays::Nowhere).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether there was anything new.
+    async fn take(&self, engine: &Engine, run: &Run) -> Result<bool, LookError> {
+        let (run, place) = (run.clone(), JobPlace::of(&engine.store, &run.id));
+        let (clone, taking, over) = (self.clone.clone(), Arc::clone(&self.taking), Arc::clone(&self.over));
+        off(move || {
+            let _taking = taking.lock().unwrap_or_else(PoisonError::into_inner);
+            if over.load(Ordering::Acquire) {
+                return Ok(false);
+            }
+            let repository = JobRepository::look(&run, &place)?;
+            let Some((_, job)) = run.job() else { return Ok(false) };
+            let taken = repository.bare.take_commits(&Collect {
+                clone: &clone,
+                branch: &repository.branch(&job.phase),
+                agent: &repository.agent,
+                engine: &repository.engine,
+                at_seconds: now().as_second(),
+                message: "",
+                limits: Limits::default(),
+            })?;
+            Ok(taken.is_some())
+        })
+        .await
+    }
+
+    /// Ready when nobody takes anything out of the clone any more.
+    pub async fn end(&self) {
+        self.over.store(true, Ordering::Release);
+        let taking = Arc::clone(&self.taking);
+        let waited = move || drop(taking.lock().unwrap_or_else(PoisonError::into_inner));
+        let _ = tokio::task::spawn_blocking(waited).await;
+    }
+}
+
+/// What became of a job's branches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Brought {
+    /// The forge has everything.
+    All,
+    /// Somebody has pushed to the branch meanwhile, or work waits beside it.
+    Some,
+}
+
+/// Brings the branches of a job to its forge, and says whether it can go on elsewhere. That the forge is away is no
+/// trouble of whoever works: it is shown, and the job stays here until it was done.
+pub(crate) async fn entrust(engine: &Engine, run: &Run, lease: &HeldLease) -> Result<(), EngineError> {
+    if !engine.roams(run) {
+        return Ok(());
+    }
+    let brought = match reach(engine, run).await {
+        Ok(connected) => bring(engine, run, &connected.remote).await,
+        Err(error) => Err(error),
+    };
+    let stays = match brought {
+        Ok(Brought::All) => Stays::Nowhere,
+        Ok(Brought::Some) => Stays::There,
+        Err(LookError::Trouble(trouble)) => {
+            note(engine, run, lease, Some(trouble.text)).await?;
+            Stays::There
+        }
+        Err(LookError::Engine(error)) => return Err(error),
+    };
+    if lease.stays() != stays {
+        lease.set_place(stays).await?;
+    }
+    Ok(())
+}
+
+/// The same for an attempt that was ended: what is in its clone goes along.
+pub(crate) async fn entrust_left(engine: &Engine, run: &Run, lease: &HeldLease) -> Result<(), EngineError> {
+    if !engine.roams(run) {
+        return Ok(());
+    }
+    let (own, place, at) = (run.clone(), JobPlace::of(&engine.store, &run.id), now().as_second());
+    crate::job::blocking(move || {
+        let repository = JobRepository::look(&own, &place)?;
+        let Some((_, job)) = own.job() else { return Ok(()) };
+        take_back(&repository, &repository.branch(&job.phase), &place.clone(), at)
+    })
+    .await?;
+    entrust(engine, run, lease).await
+}
+
+async fn reach(engine: &Engine, run: &Run) -> Result<Connected, LookError> {
+    let Some(at) = forge_of(run) else { return Err(EngineError::NotAJob(run.id.clone()).into()) };
+    engine.connect(&at, &run.id).await?.found(engine, &at, run).await
+}
+
+/// Pushes the job's main branch and that of its phase.
+async fn bring(engine: &Engine, run: &Run, remote: &Arc<Remote>) -> Result<Brought, LookError> {
+    let (run, remote) = (run.clone(), Arc::clone(remote));
+    let place = JobPlace::of(&engine.store, &run.id);
+    off(move || {
+        let repository = JobRepository::look(&run, &place)?;
+        let Some((_, job)) = run.job() else { return Ok(Brought::Some) };
+        let (main, branch) = (repository.names.main(), repository.branch(&job.phase));
+        let heads = repository.bare.remote_heads(&remote, &[main.as_str(), branch.as_str()])?;
+        let [main_there, there] = [0, 1].map(|index| heads.get(index).cloned().flatten());
+        let here = repository.main()?;
+        // That the forge has more is no harm: others go on with what it has.
+        if main_there.as_ref() != Some(&here) {
+            pushed(repository.bare.push_to(&remote, &here, main.as_str()), main.as_str())?;
+        }
+        let Some(head) = repository.bare.head(&branch)? else { return Ok(Brought::All) };
+        let mut brought = Brought::All;
+        if there.as_ref() != Some(&head) {
+            brought = pushed(repository.bare.push_to(&remote, &head, branch.as_str()), branch.as_str())?;
+        }
+        // Work that did not fit is nowhere else.
+        let beside = repository.bare.unmerged_work(&branch)?.is_some();
+        Ok(if beside { Brought::Some } else { brought })
+    })
+    .await
+}
+
+fn pushed(pushed: Result<Pushed, RemoteError>, branch: &str) -> Result<Brought, LookError> {
+    match pushed? {
+        Pushed::Done => Ok(Brought::All),
+        Pushed::Behind => Ok(Brought::Some),
+        Pushed::Refused(why) => {
+            Err(LookError::trouble(format!("the forge does not take branch `{branch}`: {why}")))
+        }
+    }
+}
+
+/// Writes down what keeps the work from its forge, while somebody else has the run's view.
+async fn note(
+    engine: &Engine,
+    run: &Run,
+    lease: &HeldLease,
+    text: Option<String>,
+) -> Result<(), EngineError> {
+    let mut view = engine.load_run(&run.id).await?;
+    view.epoch = Some(lease.epoch());
+    engine.set_trouble(&mut view, text).await
+}
