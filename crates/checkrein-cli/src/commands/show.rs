@@ -96,7 +96,8 @@ fn text(view: &RunView, now: Timestamp, repository: Option<&Path>, placement: Op
             line("worker", &format!("{worker} on {host}"));
         }
         if let Some(host) = &placement.pinned {
-            line("only on", &format!("{host}, where its files are"));
+            let because = placement.pinned_because.as_deref().unwrap_or("where its files are");
+            line("only on", &format!("{host}, {because}"));
         }
         if !placement.requires.is_empty() {
             line("requires", &placement.requires.join(", "));

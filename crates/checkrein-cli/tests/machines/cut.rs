@@ -29,13 +29,21 @@ struct Namespace {
 impl Way {
     /// To a server that listens on this machine's loopback.
     pub fn new(server: u16) -> Way {
-        let (namespace, address) = match rustix::process::getuid().is_root() {
+        match rustix::process::getuid().is_root() {
             true => {
                 let (namespace, address) = Namespace::new();
-                (Some(namespace), address)
+                Way::through(server, Some(namespace), address)
             }
-            false => (None, "127.0.0.1".to_owned()),
-        };
+            false => Way::of_its_own(server),
+        }
+    }
+
+    /// For a machine that still reaches everything else when it is cut.
+    pub fn of_its_own(server: u16) -> Way {
+        Way::through(server, None, "127.0.0.1".to_owned())
+    }
+
+    fn through(server: u16, namespace: Option<Namespace>, address: String) -> Way {
         let listener = TcpListener::bind((address.as_str(), 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let cut = Arc::new(AtomicBool::new(false));

@@ -201,6 +201,10 @@ impl State {
         for pull in pulls.iter_mut().filter(|pull| pull.open) {
             pull.sha = self.head(&pull.head).unwrap_or_else(|| pull.sha.clone());
         }
+        // A forge keeps what was on the branch of a pull request.
+        for (number, pull) in (1..).zip(pulls.iter()) {
+            git(&self.bare(), &["update-ref", &format!("refs/pull/{number}/head"), &pull.sha]);
+        }
         match (request.method.as_str(), parts.as_slice()) {
             ("GET", []) => (200, json!({"full_name": REPOSITORY, "permissions": {"push": true}})),
             ("GET", ["pulls"]) => {
@@ -338,7 +342,7 @@ pub fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-fn git_command(directory: &Path, arguments: &[&str]) -> Command {
+pub fn git_command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.current_dir(directory).args(arguments).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", "/dev/null");

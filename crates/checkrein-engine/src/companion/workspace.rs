@@ -27,6 +27,7 @@ impl Engine {
     ) -> Result<T, EngineError> {
         require(by, Act::Read)?;
         let run = self.load_run(&self.seen_run(by, job).await?).await?.run;
+        self.at_hand(&run).await?;
         let place = JobPlace::of(&self.store, &run.id);
         blocking(move || {
             let repository = JobRepository::look(&run, &place)?;

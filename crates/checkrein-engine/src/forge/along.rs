@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use checkrein_core::run::Run;
-use checkrein_forge::{Collect, Limits, Pushed, Remote, RemoteError};
+use checkrein_forge::{Collect, Limits, Oid, Pushed, Remote, RemoteError};
 use checkrein_store::Stays;
 
 use super::LookError;
@@ -19,6 +19,8 @@ use crate::{Engine, EngineError, now};
 
 /// How often somebody looks whether an agent has committed something.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// So long the end of an attempt waits for a push.
+const PUSH_MAX: Duration = Duration::from_secs(5);
 const FAILED_FIRST: Duration = Duration::from_secs(5);
 const FAILED_MAX: Duration = Duration::from_secs(60);
 
@@ -27,12 +29,14 @@ pub(crate) struct Along {
     clone: PathBuf,
     /// Held while commits are taken out of the clone.
     taking: Arc<Mutex<()>>,
+    /// Held while they are pushed.
+    pushing: Arc<Mutex<()>>,
     over: Arc<AtomicBool>,
 }
 
 impl Along {
     pub fn of(clone: PathBuf) -> Along {
-        Along { clone, taking: Arc::default(), over: Arc::default() }
+        Along { clone, taking: Arc::default(), pushing: Arc::default(), over: Arc::default() }
     }
 
     /// Takes and pushes what the agent commits. It has no end; it is polled as long as the agent works.
@@ -81,7 +85,7 @@ impl Along {
             Some(connected) => connected,
             None => connected.insert(reach(engine, run).await?),
         };
-        let brought = bring(engine, run, &connected.remote).await?;
+        let brought = bring(engine, run, &connected.remote, &self.pushing).await?;
         *ahead = false;
         if brought == Brought::All && lease.stays() == Stays::There {
             lease.set_place(Stays::Nowhere).await?;
@@ -114,12 +118,16 @@ impl Along {
         .await
     }
 
-    /// Ready when nobody takes anything out of the clone any more.
+    /// Ready when nobody takes anything out of the clone any more. A push that is under way is waited for, for a while: it
+    /// does no harm, but the next one would meet it.
     pub async fn end(&self) {
         self.over.store(true, Ordering::Release);
-        let taking = Arc::clone(&self.taking);
-        let waited = move || drop(taking.lock().unwrap_or_else(PoisonError::into_inner));
-        let _ = tokio::task::spawn_blocking(waited).await;
+        let free = |mutex: &Arc<Mutex<()>>| {
+            let mutex = Arc::clone(mutex);
+            tokio::task::spawn_blocking(move || drop(mutex.lock().unwrap_or_else(PoisonError::into_inner)))
+        };
+        let _ = free(&self.taking).await;
+        let _ = tokio::time::timeout(PUSH_MAX, free(&self.pushing)).await;
     }
 }
 
@@ -135,13 +143,10 @@ pub(super) enum Brought {
 /// Brings the branches of a job to its forge, and says whether it can go on elsewhere. That the forge is away is no
 /// trouble of whoever works: it is shown, and the job stays here until it was done.
 pub(crate) async fn entrust(engine: &Engine, run: &Run, lease: &HeldLease) -> Result<(), EngineError> {
-    if !engine.roams(run) {
+    if !engine.roams(run) || engine.job_repository(&run.id).is_none() {
         return Ok(());
     }
-    let brought = match reach(engine, run).await {
-        Ok(connected) => bring(engine, run, &connected.remote).await,
-        Err(error) => Err(error),
-    };
+    let brought = brought(engine, run).await;
     let stays = match brought {
         Ok(Brought::All) => Stays::Nowhere,
         Ok(Brought::Some) => Stays::There,
@@ -172,16 +177,55 @@ pub(crate) async fn entrust_left(engine: &Engine, run: &Run, lease: &HeldLease) 
     entrust(engine, run, lease).await
 }
 
+/// Brings the branches of a job to its forge.
+pub(super) async fn brought(engine: &Engine, run: &Run) -> Result<Brought, LookError> {
+    let connected = reach(engine, run).await?;
+    let pushing = Arc::default();
+    match bring(engine, run, &connected.remote, &pushing).await? {
+        // Perhaps by somebody who was pushing the same.
+        Brought::Some => bring(engine, run, &connected.remote, &pushing).await,
+        Brought::All => Ok(Brought::All),
+    }
+}
+
+/// Whether the forge has the head of a phase's branch, or takes it now. A job that stays here does not need it to.
+pub(crate) async fn has(engine: &Engine, run: &Run, head: &Oid) -> Result<bool, EngineError> {
+    let row = engine.store.lease(run.id.as_str()).await?;
+    if row.is_some_and(|row| row.pinned.is_some()) {
+        return Ok(true);
+    }
+    let (own, place, wanted) = (run.clone(), JobPlace::of(&engine.store, &run.id), head.clone());
+    let known = crate::job::blocking(move || {
+        let repository = JobRepository::look(&own, &place)?;
+        let Some((_, job)) = own.job() else { return Ok(false) };
+        Ok(repository.bare.was_there(&repository.branch(&job.phase), &wanted)?)
+    });
+    if known.await? {
+        return Ok(true);
+    }
+    match brought(engine, run).await {
+        Ok(brought) => Ok(brought == Brought::All),
+        Err(LookError::Trouble(_)) => Ok(false),
+        Err(LookError::Engine(error)) => Err(error),
+    }
+}
+
 async fn reach(engine: &Engine, run: &Run) -> Result<Connected, LookError> {
     let Some(at) = forge_of(run) else { return Err(EngineError::NotAJob(run.id.clone()).into()) };
     engine.connect(&at, &run.id).await?.found(engine, &at, run).await
 }
 
 /// Pushes the job's main branch and that of its phase.
-async fn bring(engine: &Engine, run: &Run, remote: &Arc<Remote>) -> Result<Brought, LookError> {
-    let (run, remote) = (run.clone(), Arc::clone(remote));
+async fn bring(
+    engine: &Engine,
+    run: &Run,
+    remote: &Arc<Remote>,
+    pushing: &Arc<Mutex<()>>,
+) -> Result<Brought, LookError> {
+    let (run, remote, pushing) = (run.clone(), Arc::clone(remote), Arc::clone(pushing));
     let place = JobPlace::of(&engine.store, &run.id);
     off(move || {
+        let _pushing = pushing.lock().unwrap_or_else(PoisonError::into_inner);
         let repository = JobRepository::look(&run, &place)?;
         let Some((_, job)) = run.job() else { return Ok(Brought::Some) };
         let (main, branch) = (repository.names.main(), repository.branch(&job.phase));

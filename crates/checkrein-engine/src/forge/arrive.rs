@@ -11,9 +11,9 @@ use super::look::forge_of;
 use super::pace::Went;
 use super::show::off;
 use super::{LookError, Pace};
-use crate::job::{JobPlace, find_git, identities, names_of};
+use crate::job::{JobPlace, JobRepository, find_git, identities, names_of};
 use crate::lease::HeldLease;
-use crate::run::RunView;
+use crate::run::{Place, RunView};
 use crate::{Engine, EngineError, now};
 
 /// So often somebody may push while a branch is taken over.
@@ -59,7 +59,8 @@ async fn fetch(engine: &Engine, run: &Run, lease: &HeldLease) -> Result<(), Look
     let (run, remote, epoch) = (run.clone(), Arc::clone(&connected.remote), lease.epoch());
     let place = JobPlace::of(&engine.store, &run.id);
     off(move || {
-        let bare = renewed(&run, &place, &remote, epoch)?;
+        place.set_epoch(epoch)?;
+        let bare = renewed(&run, &place, &remote)?;
         bare.discard_clone(&place.clone())?;
         bare.discard_rested(&place.clone())?;
         // What is approved is merged as it is, and what waits for a person is looked at as it is: nothing more is pushed
@@ -71,13 +72,12 @@ async fn fetch(engine: &Engine, run: &Run, lease: &HeldLease) -> Result<(), Look
 }
 
 /// The branches of a job as they are in the forge.
-pub(super) fn renewed(run: &Run, place: &JobPlace, remote: &Remote, epoch: u64) -> Result<Bare, LookError> {
+fn renewed(run: &Run, place: &JobPlace, remote: &Remote) -> Result<Bare, LookError> {
     let Some((definition, job)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone()).into()) };
     let (git, names) = (find_git()?, names_of(&run.id, definition)?);
     if !place.repository().exists() {
         place.set_copy()?;
     }
-    place.set_epoch(epoch)?;
     let bare =
         Bare::create_there(&git, &place.repository(), names.clone(), remote, start(definition).as_ref())?;
     let branch = names.phase(job.phase.number, job.phase.kind(), job.phase.revision);
@@ -106,6 +106,53 @@ fn fence(run: &Run, bare: &Bare, remote: &Remote, epoch: u64) -> Result<(), Look
         bare.renew(remote, &branch, None)?;
     }
     Err(LookError::trouble(format!("branch `{branch}` moves in the forge all the time")))
+}
+
+impl Engine {
+    /// Whether the files of a job are on another machine, and what is here of it is a copy at best.
+    async fn is_away(&self, run: &Run) -> Result<bool, EngineError> {
+        if !self.roams(run) {
+            return Ok(false);
+        }
+        let row = self.store.lease(run.id.as_str()).await?;
+        let home = row.and_then(|row| row.pinned.or(row.home));
+        Ok(home.is_some_and(|home| home != self.leases.host()))
+    }
+
+    /// For whoever looks at a job: where its files are on another machine, the branches are brought here as its forge has
+    /// them. Where they cannot be had, what is here has to do.
+    pub(crate) async fn at_hand(&self, run: &Run) -> Result<(), EngineError> {
+        let Some(at) = forge_of(run).filter(|_| run.state.status != RunStatus::Created) else {
+            return Ok(());
+        };
+        if !self.is_away(run).await? {
+            return Ok(());
+        }
+        let (own, place) = (run.clone(), JobPlace::of(&self.store, &run.id));
+        // Whoever drives it here brings it here.
+        let Some(_lock) = Place::of(&self.store, &run.id).lock()? else { return Ok(()) };
+        let known = crate::job::blocking(move || Ok(is_known(&own, &place))).await?;
+        if known {
+            return Ok(());
+        }
+        let Ok(connected) = self.connect(&at, &run.id).await else { return Ok(()) };
+        let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
+        let place = JobPlace::of(&self.store, &run.id);
+        place.make()?;
+        let fetched = off(move || renewed(&run, &place, &remote).map(drop)).await;
+        match fetched {
+            Ok(()) | Err(LookError::Trouble(_)) => Ok(()),
+            Err(LookError::Engine(error)) => Err(error),
+        }
+    }
+}
+
+/// Whether what the record of a phase names is here.
+fn is_known(run: &Run, place: &JobPlace) -> bool {
+    let Ok(repository) = JobRepository::look(run, place) else { return false };
+    let Some((_, job)) = run.job() else { return true };
+    let head = repository.bare.head(&repository.branch(&job.phase)).ok().flatten();
+    head.is_some_and(|head| job.phase.work.as_ref().is_some_and(|work| work.head == head.as_str()))
 }
 
 fn start(definition: &JobDefinition) -> Option<Oid> {

@@ -416,6 +416,24 @@ async fn publish(
     })
 }
 
+/// Takes the branch of a phase out of the forge that was merged without a pull request, once that is recorded: until
+/// then whoever goes on elsewhere needs it. That it stays is no harm.
+pub(crate) async fn clear_phase(engine: &Engine, run: &Run) {
+    let Some((at, job)) = forge_of(run).zip(run.job().map(|(_, job)| job)) else { return };
+    let head = job.phase.work.as_ref().and_then(|work| Oid::parse(&work.head).ok());
+    let Some(head) = head.filter(|_| job.pull().is_none() && engine.roams(run)) else { return };
+    let Ok(connected) = engine.connect(&at, &run.id).await else { return };
+    let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
+    let place = JobPlace::of(&engine.store, &run.id);
+    let _ = off(move || {
+        let repository = JobRepository::look(&run, &place)?;
+        let Some((_, job)) = run.job() else { return Ok(()) };
+        let branch = repository.branch(&job.phase);
+        Ok(repository.bare.delete_there(&remote, branch.as_str(), &head).map(drop)?)
+    })
+    .await;
+}
+
 /// Takes the main branch of a job that could have gone on elsewhere out of the forge, once its result is recorded and
 /// part of the branch it started from. That it stays is no harm.
 pub(crate) async fn clear(engine: &Engine, run: &Run) {

@@ -30,11 +30,11 @@ pub use doctor::examine_forge;
 pub use hint::HintError;
 pub use look::Looked;
 
-pub(crate) use along::{Along, entrust, entrust_left};
+pub(crate) use along::{Along, entrust, entrust_left, has};
 pub(crate) use arrive::arrive;
 pub(crate) use at::forge_for;
 pub(crate) use connect::Accounts;
-pub(crate) use land::{Landing, clear, land};
+pub(crate) use land::{Landing, clear, clear_phase, land};
 pub(crate) use look::attend;
 pub(crate) use pace::Pace;
 pub(crate) use show::take_pushed;

@@ -14,14 +14,14 @@ impl Engine {
         run.job().is_some() && self.tied(&run.definition).is_none()
     }
 
-    /// What a run has on the machine it was given on and nowhere else, whatever its forge has.
+    /// What keeps a run on the machine it was given on, whatever its forge has: what is there and nowhere else.
     pub(crate) fn tied(&self, definition: &Definition) -> Option<&'static str> {
-        let Some(job) = definition.job.as_deref() else { return Some("its files are") };
+        let Some(job) = definition.job.as_deref() else { return Some("where its files are") };
         if !self.store.is_shared() || job.forge.is_none() {
-            return Some("its files are");
+            return Some("where its files are");
         }
         if !job.datasources.iter().all(is_told) {
-            return Some("its datasources are known");
+            return Some("where alone its datasources are known");
         }
         // A named agent is looked for by everybody; a script of somebody's own is a file of their machine.
         let plan = &definition.plan;
@@ -29,7 +29,7 @@ impl Engine {
         let program = agent.trim_start_matches('\'').split_whitespace().next().unwrap_or_default();
         let own = program.starts_with('/') && !EVERYWHERE.iter().any(|place| program.starts_with(place));
         if own && !self.is_shared_place(program.as_ref()) {
-            return Some("its agent is");
+            return Some("where alone its agent is");
         }
         None
     }

@@ -12,13 +12,14 @@ use checkrein_core::plan::Plan;
 use checkrein_core::policy::{Layer, LayerRank, Scope};
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Datasource, ForgeAt, Isolation, JobDefinition, Repository};
-use checkrein_core::run::{Definition, RunId};
+use checkrein_core::run::{Definition, RunId, RunStatus};
 use checkrein_forge::{ForgeError, Git, Source, TreePath};
-use checkrein_store::Needs;
+use checkrein_store::{Needs, Reach, Stays};
 
 use super::isolation;
 use super::place::{JobPlace, unusable};
 use super::repository::{JobRepository, find_git};
+use super::work::blocking;
 use crate::authority::{Act, require};
 use crate::request::Nonce;
 use crate::run::Whose;
@@ -88,7 +89,31 @@ impl Engine {
     /// Records a new job with all it needs; nothing happens yet. What is odd is told.
     pub async fn create_job(&self, by: &Principal, new: NewJob) -> Result<(RunId, Problems), EngineError> {
         require(by, Act::StartRun)?;
-        self.record_job(by, new, None, Whose::Anybodys).await.map(|(id, _, odd)| (id, odd))
+        let (id, _, odd) = self.record_job(by, new, None, Whose::Anybodys).await?;
+        // Where that does not come off, a worker here does it.
+        let _ = self.hand_to_forge(&id).await;
+        Ok((id, odd))
+    }
+
+    /// Brings what a new job begins with to its forge, so that it can begin anywhere.
+    async fn hand_to_forge(&self, id: &RunId) -> Result<(), EngineError> {
+        let run = self.load_run(id).await?.run;
+        if !self.roams(&run) {
+            return Ok(());
+        }
+        let lease = self.take_run(id, Reach::Here).await?;
+        // Somebody may have begun meanwhile.
+        let run = self.load_run(id).await?.run;
+        if run.state.status != RunStatus::Created || lease.stays() == Stays::Nowhere {
+            return Ok(());
+        }
+        let (own, place, at) = (run.clone(), JobPlace::of(&self.store, id), self.now().as_second());
+        blocking(move || {
+            let Some((definition, _)) = own.job() else { return Ok(()) };
+            JobRepository::open(&own.id, definition, &place, at)?.hand_over(&place, definition, at)
+        })
+        .await?;
+        crate::forge::entrust(self, &run, &lease).await
     }
 
     /// The same for whoever drives it right away: nobody else takes it up in between.

@@ -25,6 +25,7 @@ impl Engine {
     pub async fn job(&self, by: &Principal, id: &str) -> Result<JobView, EngineError> {
         require(by, Act::Read)?;
         let view = self.load_run(&self.seen_run(by, id).await?).await?;
+        self.at_hand(&view.run).await?;
         let run = view.run.clone();
         let place = JobPlace::of(&self.store, &run.id);
         let looked = move || {

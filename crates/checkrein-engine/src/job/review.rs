@@ -107,6 +107,7 @@ impl Engine {
         {
             stored = self.checkpoint_row(stored.checkpoint.id.as_str()).await?;
         }
+        self.at_hand(&view.run).await?;
         let open = view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str());
         let (comments, marks) = said(&view, &stored.checkpoint);
         let because = because(&view, &stored.checkpoint);
@@ -328,6 +329,7 @@ impl Engine {
         if places.is_empty() {
             return Ok(());
         }
+        self.at_hand(&view.run).await?;
         let (run, id) = (view.run.clone(), CheckpointId::new(at.clone())?);
         let place = JobPlace::of(&self.store, &run.id);
         blocking(move || {
@@ -360,8 +362,10 @@ impl Engine {
     pub(crate) async fn notice_push(&self, view: &mut RunView) -> Result<bool, EngineError> {
         loop {
             let Some((hold, known)) = waits_at(view) else { return Ok(false) };
+            self.at_hand(&view.run).await?;
             let run = view.run.clone();
             let place = JobPlace::of(&self.store, &run.id);
+            let roams = self.roams(&run);
             let found = blocking(move || {
                 let repository = JobRepository::look(&run, &place)?;
                 let Some((definition, job)) = run.job() else { return Ok(None) };
@@ -369,6 +373,10 @@ impl Engine {
                 repository.take_mirrored(definition, &branch);
                 let Some(head) = repository.bare.head(&branch)? else { return Ok(None) };
                 if head.as_str() == known {
+                    return Ok(None);
+                }
+                // Where the job has gone on elsewhere, what is here may be older than what is under review.
+                if roams && !repository.bare.contains(&head, &Oid::parse(&known)?).unwrap_or(false) {
                     return Ok(None);
                 }
                 let base =
@@ -388,6 +396,10 @@ impl Engine {
             })
             .await?;
             let Some((head, mut files, next_todos, conflict)) = found else { return Ok(false) };
+            // What the record names is in the forge, for whoever goes on elsewhere.
+            if roams && !crate::forge::has(self, &view.run, &head).await? {
+                return Ok(false);
+            }
             let files_total = files.len();
             files.truncate(500);
             let command =

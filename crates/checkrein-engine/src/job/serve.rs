@@ -42,6 +42,7 @@ impl Engine {
             return Err(EngineError::NoRun(id.to_owned()));
         }
         let run = self.load_run(&run).await?.run;
+        self.at_hand(&run).await?;
         let place = JobPlace::of(&self.store, &run.id);
         blocking(move || {
             let repository = JobRepository::look(&run, &place)?;

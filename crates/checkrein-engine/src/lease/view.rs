@@ -54,6 +54,8 @@ pub struct RunWhere {
     pub holder: Option<Holder>,
     /// The one host its files are on, as people call it.
     pub pinned: Option<String>,
+    /// Why it is that one, after its name.
+    pub pinned_because: Option<String>,
     pub requires: Vec<String>,
     /// Since when it waits for somebody.
     pub waits_since: Option<Timestamp>,
@@ -104,6 +106,7 @@ impl Engine {
             return Ok(RunWhere {
                 holder: None,
                 pinned: None,
+                pinned_because: None,
                 requires: Vec::new(),
                 waits_since: None,
                 stuck: None,
@@ -117,7 +120,18 @@ impl Engine {
             None => None,
         };
         let pinned = row.pinned.map(|host| host_name(&host).to_owned());
-        Ok(RunWhere { holder, pinned, requires: row.requires, waits_since, stuck })
+        let pinned_because = match &pinned {
+            Some(_) => self.why_pinned(id).await?,
+            None => None,
+        };
+        Ok(RunWhere { holder, pinned, pinned_because, requires: row.requires, waits_since, stuck })
+    }
+
+    async fn why_pinned(&self, id: &RunId) -> Result<Option<String>, EngineError> {
+        let Some(stored) = self.store.run(id.as_str()).await? else { return Ok(None) };
+        let definition = self.definition(&stored.run.definition).await?;
+        let tied = self.tied(&definition);
+        Ok(Some(tied.unwrap_or("until its branches are in its forge").to_owned()))
     }
 
     /// The host the files of a run are on, if it is another one than this.

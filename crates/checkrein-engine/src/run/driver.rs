@@ -559,12 +559,17 @@ impl Driver<'_> {
                     return Ok(Rest::Ended);
                 }
             };
+            let landed = matches!(next, Some(Command::Land(_))).then(|| self.view.run.clone());
             let moved = match next {
                 Some(command) => self.apply_still(self.with_used(command), watch).await,
                 None => Err(EngineError::RunMoved),
             };
             match moved {
-                Ok(()) => {}
+                Ok(()) => {
+                    if let Some(before) = landed {
+                        forge::clear_phase(self.engine, &before).await;
+                    }
+                }
                 // Somebody else changed it: it was cancelled, nearly always.
                 Err(EngineError::RunMoved) => self.reload(watch).await?,
                 Err(error) => return Err(error),

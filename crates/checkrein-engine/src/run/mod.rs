@@ -306,7 +306,7 @@ impl Engine {
         Ok(())
     }
 
-    async fn definition(
+    pub(crate) async fn definition(
         &self,
         digest: &checkrein_core::deliverable::Digest,
     ) -> Result<Arc<Definition>, EngineError> {

@@ -14,6 +14,9 @@ use crate::oid::Oid;
 use crate::refs::{Expected, Transaction};
 use crate::repository::{Bare, FETCH};
 
+/// How git says that a branch was moved between being looked at and being written.
+const MOVING: [&str; 3] = ["cannot lock ref", "reference already exists", "failed to update ref"];
+
 /// What became of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
@@ -90,6 +93,8 @@ impl Bare {
         let rejected = told.lines().find(|line| line.starts_with('!'));
         match rejected {
             Some(line) if line.contains("[rejected]") => Ok(Pushed::Behind),
+            // Somebody else moves it at this moment.
+            Some(line) if MOVING.iter().any(|words| line.contains(words)) => Ok(Pushed::Behind),
             Some(line) => {
                 let why = line.rsplit_once('(').map_or(line, |(_, why)| why).trim_end_matches(')');
                 let said = answer.complaint.lines().filter_map(|line| line.trim().strip_prefix("remote:"));
@@ -98,6 +103,14 @@ impl Bare {
                 Ok(Pushed::Refused(if said.is_empty() { why.to_owned() } else { format!("{why}: {said}") }))
             }
             None => Err(sorted(answer.failure(place), remote)),
+        }
+    }
+
+    /// Whether a branch of the forge is known to have had a commit.
+    pub fn was_there(&self, branch: &Branch, commit: &Oid) -> Result<bool, ForgeError> {
+        match self.there(branch.as_str(), "known")? {
+            Some(known) => Ok(known == *commit || self.contains(&known, commit)?),
+            None => Ok(false),
         }
     }
 

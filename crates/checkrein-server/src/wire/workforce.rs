@@ -72,6 +72,8 @@ pub struct Placement {
     pub host: Option<String>,
     /// The only machine it can go on at, since its files are there alone
     pub pinned: Option<String>,
+    /// Why it is that one: words that follow its name
+    pub pinned_because: Option<String>,
     /// Labels a worker must have
     pub requires: Vec<String>,
     /// Since when it waits for a worker
@@ -126,6 +128,7 @@ impl From<&RunWhere> for Placement {
             worker: found.holder.as_ref().map(|holder| holder.name.clone()),
             host: found.holder.as_ref().map(|holder| host_name(&holder.host).to_owned()),
             pinned: found.pinned.clone(),
+            pinned_because: found.pinned_because.clone(),
             requires: found.requires.clone(),
             waits_since: found.waits_since,
             stuck: found.stuck.clone(),

@@ -7,7 +7,8 @@ use checkrein_core::checkpoint::{Checkpoint, Verdict};
 use checkrein_core::event::Event;
 use checkrein_core::run::{Run, RunEvent, RunStatus};
 use checkrein_store::{
-    After, Claimant, Claimed, CommitError, Lease, Needs, Reach, Renewed, RunCommit, Standing, Store, Version,
+    After, Claimant, Claimed, CommitError, Lease, Needs, Reach, Renewed, RunCommit, Standing, Stays, Store,
+    Version,
 };
 
 use crate::runs::{commit, create, create_with};
@@ -291,6 +292,30 @@ pub async fn a_run_is_taken_where_its_files_and_labels_are(open: Open<'_>) {
     store.settle_leases(Some("new".to_owned())).await.unwrap();
     let moved = Claimant { host: "new".to_owned(), ..with(&["gpu", "arm", "big \"disk\""]) };
     assert_eq!(claim(&store, &moved, 9).await.len(), 4);
+}
+
+pub async fn a_run_can_go_on_elsewhere_from_the_moment_its_files_can(open: Open<'_>) {
+    let store = open();
+    let needs = Needs { host: Some("here".to_owned()), ..Needs::default() };
+    create_with(&store, "r1", needs).await;
+    let (here, there) = (by("ann"), Claimant { host: "there".to_owned(), ..by("ben") });
+    let first = claim(&store, &here, 1).await.remove(0);
+    assert_eq!((first.pinned.as_deref(), first.home.as_deref()), (Some("here"), None));
+    assert!(store.set_place(first.clone(), "here".to_owned(), Stays::Nowhere, LONG).await.unwrap());
+    let row = store.lease("r1").await.unwrap().unwrap();
+    assert_eq!((row.pinned, row.home.as_deref()), (None, Some("here")));
+    store.release_run(first.clone(), After::Ready).await.unwrap();
+    // Whoever takes it knows who had its files.
+    let second = claim(&store, &there, 1).await.remove(0);
+    assert_eq!((second.pinned.as_deref(), second.home.as_deref()), (None, Some("here")));
+    assert!(
+        !store.set_place(first, "here".to_owned(), Stays::There, LONG).await.unwrap(),
+        "it was overtaken"
+    );
+    assert!(store.set_place(second.clone(), "there".to_owned(), Stays::There, LONG).await.unwrap());
+    store.release_run(second, After::Ready).await.unwrap();
+    assert!(claim(&store, &here, 1).await.is_empty());
+    assert_eq!(ids(&claim(&store, &there, 1).await), ["r1"]);
 }
 
 pub async fn a_repository_has_no_more_runs_at_once_than_it_may(open: Open<'_>) {
