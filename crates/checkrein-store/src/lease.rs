@@ -535,6 +535,15 @@ pub(crate) fn queue(connection: &Connection) -> Result<Vec<Queued>, StoreError> 
     Ok(queue)
 }
 
+/// Runs in a repository that can go on on any host, and wait for something there.
+pub(crate) fn in_repository(connection: &Connection, repository: &str) -> Result<Vec<RunId>, StoreError> {
+    let mut select = connection.prepare_cached(
+        "SELECT run FROM leases WHERE pinned = '' AND ready_ms IS NOT NULL AND lower(repository) = lower(?1)",
+    )?;
+    let rows = select.query_map([repository], |row| Ok(RunId::new(row.get::<_, String>(0)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// The first of those that wait, in the order they are taken.
 pub(crate) fn waiting(connection: &Connection, limit: usize) -> Result<Vec<LeaseRow>, StoreError> {
     let now = now(connection.kind());

@@ -12,7 +12,7 @@ use crate::world::{Machine, World, until};
 /// An agent that commits each of three steps, does none that is there, and waits before the last one.
 const AGENT: &str = r#"#!/bin/sh
 set -e
-printf '%s %s\n' "$CHECKREIN_PHASE_NUMBER" "$(git rev-parse HEAD)" >> "$WITNESS/attempts"
+echo "$CHECKREIN_PHASE_NUMBER $CHECKREIN_DATASOURCE_DATA" >> "$WITNESS/attempts"
 case $CHECKREIN_PHASE_KIND in
 strategic)
     if [ "$CHECKREIN_ROUND" != 1 ]
@@ -171,7 +171,7 @@ impl Scene {
 
 #[test]
 fn a_job_at_a_forge_goes_on_elsewhere_when_its_worker_is_killed() {
-    let scene = Scene::new("review", &[]);
+    let scene = Scene::new("review", &["--datasource", "data=https://data.example.org/all"]);
     // What it begins with is in the forge before anybody has begun.
     assert_eq!(scene.pinned(), "");
     let mut one = scene.worker("one");
@@ -184,6 +184,7 @@ fn a_job_at_a_forge_goes_on_elsewhere_when_its_worker_is_killed() {
     println!("a worker that was killed was taken over from after {took:?}");
     let titles = scene.titles("phase-2-tactical");
     assert_eq!(&titles[titles.len() - 3..], ["step 1", "step 2", FENCE], "{titles:?}");
+    assert_eq!(scene.seen("attempts").pop().unwrap(), "2 https://data.example.org/all");
     // Whoever had it pushes to the forge in vain.
     let old = scene.repository("one");
     let branch = format!("refs/heads/{}", scene.branch("phase-2-tactical"));

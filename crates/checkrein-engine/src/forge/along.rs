@@ -44,7 +44,8 @@ impl Along {
         if !engine.roams(run) {
             return std::future::pending().await;
         }
-        let (mut connected, mut failures, mut troubled) = (None, 0_u32, false);
+        let (mut connected, mut failures) = (None, 0_u32);
+        let mut troubled = run.job().is_some_and(|(_, job)| job.trouble.is_some());
         // Whether something is here that the forge does not have.
         let mut ahead = true;
         loop {

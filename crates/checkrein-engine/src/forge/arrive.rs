@@ -61,6 +61,12 @@ async fn fetch(engine: &Engine, run: &Run, lease: &HeldLease) -> Result<(), Look
     off(move || {
         place.set_epoch(epoch)?;
         let bare = renewed(&run, &place, &remote)?;
+        // All of each address is in the record, else the job would have stayed where it was.
+        if let Some((definition, _)) = run.job().filter(|_| place.addresses_kept().is_empty()) {
+            let sources = definition.datasources.iter();
+            let told: Vec<_> = sources.map(|source| (source.name.clone(), source.shown.clone())).collect();
+            place.keep_addresses(&told)?;
+        }
         bare.discard_clone(&place.clone())?;
         bare.discard_rested(&place.clone())?;
         // What is approved is merged as it is, and what waits for a person is looked at as it is: nothing more is pushed
@@ -122,7 +128,7 @@ impl Engine {
     /// For whoever looks at a job: where its files are on another machine, the branches are brought here as its forge has
     /// them. Where they cannot be had, what is here has to do.
     pub(crate) async fn at_hand(&self, run: &Run) -> Result<(), EngineError> {
-        let Some(at) = forge_of(run).filter(|_| run.state.status != RunStatus::Created) else {
+        let Some(at) = forge_of(run).filter(|_| is_at_work(run.state.status)) else {
             return Ok(());
         };
         if !self.is_away(run).await? {
@@ -145,6 +151,11 @@ impl Engine {
             Err(LookError::Engine(error)) => Err(error),
         }
     }
+}
+
+/// Whether a job has branches in its forge: they come with its beginning and go with its end.
+fn is_at_work(status: RunStatus) -> bool {
+    status != RunStatus::Created && !status.is_over()
 }
 
 /// Whether what the record of a phase names is here.

@@ -10,7 +10,7 @@ use checkrein_store::{After, Reach, Stays};
 use super::connect::Connected;
 use super::pace::Went;
 use super::{LookError, Pace, Trouble, arrive, entrust, hear, show, tell};
-use crate::run::{Place, RunView};
+use crate::run::{Place, RunView, is_driven};
 use crate::{Engine, EngineError, LOOK_EVERY};
 
 /// What came of a look at the forge of a job.
@@ -264,6 +264,10 @@ impl Engine {
         let home = row.and_then(|row| row.pinned.or(row.home));
         if home.is_some_and(|home| home != self.leases.host()) {
             pace.end();
+            return Ok(Looked::Driven);
+        }
+        // Nobody waits for whoever drives it.
+        if is_driven(&self.store, &id) {
             return Ok(Looked::Driven);
         }
         let lease = match self.take_run(&id, Reach::Here).await {

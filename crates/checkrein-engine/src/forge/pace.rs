@@ -186,18 +186,31 @@ impl Engine {
 
     /// Hints at every job in a repository of the forge; how many there are.
     pub(super) fn hint_at(&self, url: &str, repository: &str) -> usize {
-        let mut hinted = 0;
+        let wake = |id: &RunId| drop(checkrein_store::block_on(self.store.wake_run(id.to_string())));
+        let mut hinted = Vec::new();
         for id in self.forge_jobs() {
             let pace = Pace::of(self, &id);
             let there = |paced: Paced| paced.url == url && paced.repository.eq_ignore_ascii_case(repository);
             if pace.read().is_some_and(there) {
                 pace.hint();
                 // One that waits for its forge is not waited for any more.
-                let _ = checkrein_store::block_on(self.store.wake_run(id.to_string()));
-                hinted += 1;
+                wake(&id);
+                hinted.push(id);
             }
         }
-        hinted
+        if self.store.is_shared() {
+            // Those whose files are on other machines: whoever takes one up looks.
+            let of = format!("{url}/{repository}");
+            let mut elsewhere =
+                checkrein_store::block_on(self.store.runs_in_repository(&of)).unwrap_or_default();
+            // A repository that was made for a job is called after it.
+            let made = repository.rsplit_once("/checkrein-").map(|(_, id)| id);
+            elsewhere.extend(made.filter(|id| RunId::looks_like(id)).map(RunId::new));
+            elsewhere.retain(|id| !hinted.contains(id));
+            elsewhere.iter().for_each(wake);
+            hinted.extend(elsewhere);
+        }
+        hinted.len()
     }
 
     fn forge_jobs(&self) -> Vec<RunId> {

@@ -102,6 +102,11 @@ impl Store {
         self.read(lease::queue)
     }
 
+    /// Runs in a repository that can go on on any host, and wait for something there.
+    pub async fn runs_in_repository(&self, repository: &str) -> Result<Vec<RunId>, StoreError> {
+        self.read(|connection| lease::in_repository(connection, repository))
+    }
+
     /// The first of those that wait, in the order they are taken.
     pub async fn waiting_runs(&self, limit: usize) -> Result<Vec<LeaseRow>, StoreError> {
         self.read(|connection| lease::waiting(connection, limit))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use checkrein_core::checkpoint::{Checkpoint, Verdict};
 use checkrein_core::event::Event;
-use checkrein_core::run::{Run, RunEvent, RunStatus};
+use checkrein_core::run::{Run, RunEvent, RunId, RunStatus};
 use checkrein_store::{
     After, Claimant, Claimed, CommitError, Lease, Needs, Reach, Renewed, RunCommit, Standing, Stays, Store,
     Version,
@@ -296,8 +296,11 @@ pub async fn a_run_is_taken_where_its_files_and_labels_are(open: Open<'_>) {
 
 pub async fn a_run_can_go_on_elsewhere_from_the_moment_its_files_can(open: Open<'_>) {
     let store = open();
-    let needs = Needs { host: Some("here".to_owned()), ..Needs::default() };
+    let repository = Some("https://git.example.org/team/App".to_owned());
+    let needs = Needs { host: Some("here".to_owned()), repository, ..Needs::default() };
     create_with(&store, "r1", needs).await;
+    let in_repository = || store.runs_in_repository("https://git.example.org/team/app");
+    assert_eq!(in_repository().await.unwrap(), []);
     let (here, there) = (by("ann"), Claimant { host: "there".to_owned(), ..by("ben") });
     let first = claim(&store, &here, 1).await.remove(0);
     assert_eq!((first.pinned.as_deref(), first.home.as_deref()), (Some("here"), None));
@@ -305,6 +308,7 @@ pub async fn a_run_can_go_on_elsewhere_from_the_moment_its_files_can(open: Open<
     let row = store.lease("r1").await.unwrap().unwrap();
     assert_eq!((row.pinned, row.home.as_deref()), (None, Some("here")));
     store.release_run(first.clone(), After::Ready).await.unwrap();
+    assert_eq!(in_repository().await.unwrap(), [RunId::new("r1")]);
     // Whoever takes it knows who had its files.
     let second = claim(&store, &there, 1).await.remove(0);
     assert_eq!((second.pinned.as_deref(), second.home.as_deref()), (None, Some("here")));
