@@ -126,3 +126,43 @@ impl Bare {
 fn left(branch: &Branch, at: &Oid) -> String {
     format!("refs/checkrein/left/{branch}/{at}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a worker that was overtaken would have to take over to push behind the fence.
+    #[test]
+    fn a_fence_of_a_later_lease_is_not_taken_over() {
+        let place = tempfile::tempdir().unwrap();
+        let git = Git::find_in(&std::env::var_os("PATH").unwrap_or_default()).unwrap();
+        let engine = Identity::new("checkrein", "engine@checkrein.invalid").unwrap();
+        let agent = Identity::new("agent", "agent@checkrein.invalid").unwrap();
+        let bare = Bare::create(&git, &place.path().join("job.git"), Names::Own, &engine.at(1)).unwrap();
+        let start = bare.existing_head(&Names::Own.main()).unwrap();
+        let tree = bare.tree_of(&start).unwrap();
+        let commit = |by: &Identity, on: &Oid, message: &str| {
+            bare.commit_tree(&tree, &[on], &by.at(2), &by.at(2), message).unwrap()
+        };
+        let fence = commit(&engine, &start, &format!("taken over\n\n{TRAILER}: 3\n"));
+        let work = commit(&agent, &fence, "work of another attempt\n");
+        let said = commit(&agent, &start, &format!("an agent can say anything\n\n{TRAILER}: 9\n"));
+        let plain = commit(&engine, &start, "what the phase begins with\n");
+        for (epoch, there, fenced) in [
+            (Some(2), &fence, true),
+            (Some(2), &work, true),
+            (Some(3), &work, false),
+            (Some(4), &work, false),
+            (None, &work, false),
+            (Some(2), &said, false),
+            (Some(2), &plain, false),
+        ] {
+            let bare = bare.clone().under(epoch);
+            assert_eq!(bare.is_fenced(&start, there, &engine).unwrap(), fenced, "{epoch:?} {there}");
+        }
+        assert!(
+            !bare.clone().under(Some(2)).is_fenced(&fence, &work, &engine).unwrap(),
+            "it is ours already"
+        );
+    }
+}
