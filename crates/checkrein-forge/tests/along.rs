@@ -66,12 +66,18 @@ fn commits_that_are_made_anew_come_after_those_that_were_taken() {
     let amended = take(&job).unwrap();
     assert!(job.bare.contains(&amended, &taken).unwrap());
     assert_eq!(titles(&job, &start), ["first", "second", "second, better"]);
+    // On a branch of its own it works for the same phase.
+    job.agent_git(&["checkout", "-q", "-b", "own"]);
+    commit(&job, "third");
+    let own = take(&job).unwrap();
+    assert!(job.bare.contains(&own, &amended).unwrap());
+    assert_eq!(titles(&job, &start), ["first", "second", "second, better", "third"]);
     // All of it taken back.
     job.agent_git(&["reset", "-q", "--hard", start.as_str()]);
     assert_eq!(take(&job), None);
-    let collected = job.collect();
-    assert_eq!(collected.findings, []);
-    assert!(job.bare.contains(&job.head(), &amended).unwrap());
+    assert_eq!(take(&job), None);
+    job.collect();
+    assert!(job.bare.contains(&job.head(), &own).unwrap());
     assert_eq!(job.files(&job.head()), ["a=1"]);
 }
 

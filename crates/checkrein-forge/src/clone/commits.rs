@@ -21,7 +21,8 @@ impl Bare {
             return Ok(None);
         }
         let Ok(root) = Root::open(collect.clone) else { return Ok(None) };
-        let (history, odd) = self.history(&Wanted {
+        // What is odd about them is told at the end.
+        let (history, _) = self.history(&Wanted {
             clone: collect.clone,
             root: &root,
             branch: collect.branch,
@@ -30,18 +31,17 @@ impl Bare {
             most: collect.limits.commits,
             most_bytes: collect.limits.total_bytes,
         })?;
-        // On another branch it may be about to come back.
-        let Some(history) = history.filter(|history| odd.is_empty() && !history.commits.is_empty()) else {
-            return Ok(None);
-        };
+        let Some(history) = history else { return Ok(None) };
         let joined = self.joined(collect.branch, &history.commits)?;
         let (imported, _) =
             self.import(|stream| write_commits(stream, collect, &before, &history.commits, &joined))?;
-        let Some((taken, _)) = imported.asked.into_iter().next_back() else { return Ok(None) };
+        let taken = imported.asked.into_iter().next_back().map(|(taken, _)| taken);
+        // An agent that went back to an earlier commit has nothing new, and was seen there.
+        let taken = taken.unwrap_or_else(|| before.taken.clone());
         let now = Remembered { seen: history.head, taken, ..before.clone() };
         let by = collect.engine.at(collect.at_seconds);
         match self.land(collect.branch, &head, &before, now, &by) {
-            Ok((head, _)) => Ok(Some(head)),
+            Ok((new, _)) => Ok(Some(new).filter(|new| *new != head)),
             Err(ForgeError::Moved { .. }) => Ok(None),
             Err(error) => Err(error),
         }

@@ -15,7 +15,7 @@ use crate::refs::{Expected, Transaction};
 use crate::repository::{Bare, FETCH};
 
 /// How git says that a branch was moved between being looked at and being written.
-const MOVING: [&str; 3] = ["cannot lock ref", "reference already exists", "failed to update ref"];
+const MOVING: &str = "cannot lock ref";
 
 /// What became of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,9 @@ impl Bare {
         match rejected {
             Some(line) if line.contains("[rejected]") => Ok(Pushed::Behind),
             // Somebody else moves it at this moment.
-            Some(line) if MOVING.iter().any(|words| line.contains(words)) => Ok(Pushed::Behind),
+            Some(line) if [line, answer.complaint.as_str()].iter().any(|said| said.contains(MOVING)) => {
+                Ok(Pushed::Behind)
+            }
             Some(line) => {
                 let why = line.rsplit_once('(').map_or(line, |(_, why)| why).trim_end_matches(')');
                 let said = answer.complaint.lines().filter_map(|line| line.trim().strip_prefix("remote:"));
