@@ -39,7 +39,7 @@ pub use file_system::FileSystem;
 pub use frame::{FrameCommit, SessionFilter, SessionItem, StoredSession};
 pub use index::{
     ChunkVector, FoundChunk, IndexPlace, IndexState, IndexUpdate, Indexed, IndexedChunk, IndexedFile,
-    KnownFile, NewVector, SearchIndex,
+    KnownFile, NewVector, SearchIndex, Updated,
 };
 pub use lease::{
     After, Claimant, Claimed, Holder, Lease, LeaseRow, Needs, Queued, Reach, Renewed, Standing, Stays,

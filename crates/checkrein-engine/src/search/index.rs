@@ -7,7 +7,7 @@ use checkrein_core::run::Run;
 use checkrein_core::run::job::{JobDefinition, Repository};
 use checkrein_forge::{EntryKind, Oid, TreeEntry};
 use checkrein_search::{DOCUMENT_BYTES_MAX, DocumentKind, Unreadable, chunks};
-use checkrein_store::{IndexPlace, IndexUpdate, Indexed, IndexedChunk, IndexedFile};
+use checkrein_store::{IndexPlace, IndexUpdate, Indexed, IndexedChunk, IndexedFile, Updated};
 use jiff::Timestamp;
 
 use super::waits_for_review;
@@ -22,6 +22,8 @@ const READ_FILES_MAX: usize = 256;
 const FILES_MAX: usize = 20_000;
 /// As far back as it is looked which phase changed a file.
 const COMMITS_MAX: usize = 5_000;
+/// So often somebody else may push and index meanwhile; what they indexed is good enough then.
+const OVERTAKEN_MAX: usize = 5;
 
 impl Engine {
     /// Makes sure that a job which waits for a review can be searched as it is now. The words can be searched when
@@ -41,9 +43,27 @@ impl Engine {
     }
 }
 
-/// Whether there was anything to do.
+/// Whether there was anything to do. Whoever is overtaken by somebody who does the same looks at what they did.
 fn index(run: &Run, place: &JobPlace, to: &IndexPlace, at: Timestamp) -> Result<bool, EngineError> {
-    let Some((definition, job)) = run.job() else { return Ok(false) };
+    for _ in 0..OVERTAKEN_MAX {
+        match index_once(run, place, to, at)? {
+            Made::Overtaken => {}
+            made => return Ok(made == Made::Changed),
+        }
+    }
+    Ok(true)
+}
+
+/// What came of looking at a job's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    Nothing,
+    Changed,
+    Overtaken,
+}
+
+fn index_once(run: &Run, place: &JobPlace, to: &IndexPlace, at: Timestamp) -> Result<Made, EngineError> {
+    let Some((definition, job)) = run.job() else { return Ok(Made::Nothing) };
     let repository = JobRepository::look(run, place)?;
     let branch = repository.branch(&job.phase);
     let head = match repository.bare.head(&branch)? {
@@ -51,8 +71,9 @@ fn index(run: &Run, place: &JobPlace, to: &IndexPlace, at: Timestamp) -> Result<
         None => repository.main()?,
     };
     let mut index = to.open()?;
-    if index.head()?.is_some_and(|known| known == head.as_str()) {
-        return Ok(false);
+    let before = index.head()?;
+    if before.as_deref() == Some(head.as_str()) {
+        return Ok(Made::Nothing);
     }
     let known: HashMap<String, String> =
         index.files()?.into_iter().map(|file| (file.path, file.content)).collect();
@@ -100,8 +121,10 @@ fn index(run: &Run, place: &JobPlace, to: &IndexPlace, at: Timestamp) -> Result<
         }
     }
     let update = IndexUpdate { head: head.to_string(), phase: job.phase.name(), at, files };
-    index.update(&update)?;
-    Ok(true)
+    Ok(match index.update(&update, before.as_deref())? {
+        Updated::Done => Made::Changed,
+        Updated::Overtaken => Made::Overtaken,
+    })
 }
 
 fn indexed(chunk: checkrein_search::Chunk) -> IndexedChunk {

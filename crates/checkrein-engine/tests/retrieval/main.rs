@@ -96,7 +96,7 @@ fn measured(store: &Store, name: &str) {
     let files = documents();
     assert!(files.len() >= 30);
     let update = IndexUpdate { head: "h".into(), phase: "p".into(), at: Timestamp::UNIX_EPOCH, files };
-    index.update(&update).unwrap();
+    index.update(&update, None).unwrap();
     let model = Model::builtin().unwrap();
     let missing = index.missing(Model::NAME, 10_000).unwrap();
     let texts: Vec<&str> = missing.iter().map(|(_, text)| text.as_str()).collect();

@@ -130,9 +130,10 @@ impl SearchIndex {
         either!(&self.0, index => index.files())
     }
 
-    /// Makes it the index of a commit, in one step: what changed is put there, what is gone is taken out.
-    pub fn update(&mut self, update: &IndexUpdate) -> Result<(), StoreError> {
-        either!(&self.0, index => index.update(update))
+    /// Makes it the index of a commit, in one step: what changed is put there, what is gone is taken out. It must still
+    /// be of the commit `before` that the change was made against.
+    pub fn update(&mut self, update: &IndexUpdate, before: Option<&str>) -> Result<Updated, StoreError> {
+        either!(&self.0, index => index.update(update, before))
     }
 
     /// Texts that have no vector of a model yet: digest, and what the model is to read.
@@ -292,6 +293,14 @@ pub struct IndexUpdate {
     pub phase: String,
     pub at: Timestamp,
     pub files: Vec<IndexedFile>,
+}
+
+/// What came of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Updated {
+    Done,
+    /// Somebody else was first, and nothing was changed.
+    Overtaken,
 }
 
 /// What an index is of.

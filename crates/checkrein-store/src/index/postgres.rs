@@ -8,8 +8,8 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
 use super::{
-    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, KnownFile, NewVector, in_transaction, listed,
-    read_chunk, read_file, read_missing, read_state, read_unreadable, read_vector,
+    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, KnownFile, NewVector, Updated, in_transaction,
+    listed, read_chunk, read_file, read_missing, read_state, read_unreadable, read_vector,
 };
 use crate::sql::{Connection, OptionalExtension, params};
 use crate::{Store, StoreError};
@@ -208,13 +208,13 @@ impl PostgresIndex {
         })
     }
 
-    pub fn update(&self, update: &IndexUpdate) -> Result<(), StoreError> {
+    pub fn update(&self, update: &IndexUpdate, before: Option<&str>) -> Result<Updated, StoreError> {
         let seen: Vec<&str> = update.files.iter().map(|file| file.path.as_str()).collect();
-        let (mut before, mut files, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut same, mut files, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
         for file in &update.files {
             let unreadable = match &file.found {
                 Indexed::AsBefore => {
-                    before.push(json!({"path": file.path, "phase": file.phase}));
+                    same.push(json!({"path": file.path, "phase": file.phase}));
                     continue;
                 }
                 Indexed::Chunks(_) => None,
@@ -240,16 +240,26 @@ impl PostgresIndex {
             .chunks(CHUNKS_AT_ONCE)
             .map(|part| serde_json::Value::from(part.to_vec()).to_string())
             .collect();
-        let (seen, before, files) =
-            (json!(seen).to_string(), json!(before).to_string(), json!(files).to_string());
+        let (seen, same, files) =
+            (json!(seen).to_string(), json!(same).to_string(), json!(files).to_string());
         self.write(|connection, _| {
             // Whoever changes the same index waits at this row.
-            connection.execute(
-                "INSERT INTO checkrein_index_state (job, head, phase, built_ms, generation) VALUES (?1, ?2, ?3, ?4, 1)
-                 ON CONFLICT (job) DO UPDATE SET head = excluded.head, phase = excluded.phase,
-                     built_ms = excluded.built_ms, generation = checkrein_index_state.generation + 1",
-                params![self.job, update.head, update.phase, update.at.as_millisecond()],
-            )?;
+            let at_ms = update.at.as_millisecond();
+            let changed = match before {
+                None => connection.execute(
+                    "INSERT INTO checkrein_index_state (job, head, phase, built_ms, generation)
+                     VALUES (?1, ?2, ?3, ?4, 1) ON CONFLICT DO NOTHING",
+                    params![self.job, update.head, update.phase, at_ms],
+                )?,
+                Some(before) => connection.execute(
+                    "UPDATE checkrein_index_state SET head = ?2, phase = ?3, built_ms = ?4, generation = generation + 1
+                     WHERE job = ?1 AND head = ?5",
+                    params![self.job, update.head, update.phase, at_ms, before],
+                )?,
+            };
+            if changed == 0 {
+                return Ok(Updated::Overtaken);
+            }
             connection.execute(
                 "DELETE FROM checkrein_index_files AS f WHERE f.job = ?1 AND (
                      NOT EXISTS (SELECT 1 FROM json_array_elements_text(CAST(CAST(?2 AS text) AS json)) AS s (path)
@@ -262,7 +272,7 @@ impl PostgresIndex {
                 "UPDATE checkrein_index_files AS f SET phase = b.phase
                  FROM json_to_recordset(CAST(CAST(?2 AS text) AS json)) AS b (path text, phase text)
                  WHERE f.job = ?1 AND f.path = b.path",
-                params![self.job, before],
+                params![self.job, same],
             )?;
             connection.execute(
                 "INSERT INTO checkrein_index_files (job, path, content, phase, unreadable)
@@ -291,7 +301,7 @@ impl PostgresIndex {
                      SELECT 1 FROM checkrein_index_chunks AS c WHERE c.job = v.job AND c.digest = v.digest)",
                 [&self.job],
             )?;
-            Ok(())
+            Ok(Updated::Done)
         })
     }
 
@@ -454,7 +464,7 @@ impl PostgresIndex {
     }
 
     /// Everything in `work` is there afterwards, or nothing. It may be done twice.
-    fn write(&self, work: impl Fn(&Connection, Tables) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn write<T>(&self, work: impl Fn(&Connection, Tables) -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.store
             .with_index(|connection, tables| in_transaction(connection, "BEGIN", || work(connection, tables)))
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use checkrein_core::deliverable::Digest;
 
 use super::{
-    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, KnownFile, NewVector,
+    ChunkVector, FoundChunk, IndexState, IndexUpdate, Indexed, IndexedChunk, KnownFile, NewVector, Updated,
     in_transaction, listed, read_chunk, read_file, read_missing, read_state, read_unreadable, read_vector,
 };
 use crate::StoreError;
@@ -169,9 +169,12 @@ impl SqliteIndex {
     }
 
     /// Makes it the index of a commit, in one step: what changed is put there, what is gone is taken out.
-    pub fn update(&self, update: &IndexUpdate) -> Result<(), StoreError> {
+    pub fn update(&self, update: &IndexUpdate, before: Option<&str>) -> Result<Updated, StoreError> {
         let connection = &self.connection;
         in_transaction(connection, BEGIN, || {
+            if self.head()?.as_deref() != before {
+                return Ok(Updated::Overtaken);
+            }
             connection.execute_batch(
                 "CREATE TEMP TABLE IF NOT EXISTS seen (path TEXT PRIMARY KEY) WITHOUT ROWID; DELETE FROM seen;",
             )?;
@@ -207,7 +210,7 @@ impl SqliteIndex {
                  ON CONFLICT (id) DO UPDATE SET head = ?1, phase = ?2, built_ms = ?3, generation = generation + 1",
                 params![update.head, update.phase, update.at.as_millisecond()],
             )?;
-            Ok(())
+            Ok(Updated::Done)
         })
     }
 

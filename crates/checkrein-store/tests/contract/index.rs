@@ -2,7 +2,7 @@
 
 use checkrein_core::deliverable::Digest;
 use checkrein_store::{
-    IndexPlace, IndexUpdate, Indexed, IndexedChunk, IndexedFile, NewVector, SearchIndex, Store,
+    IndexPlace, IndexUpdate, Indexed, IndexedChunk, IndexedFile, NewVector, SearchIndex, Store, Updated,
 };
 
 use crate::{Open, time};
@@ -30,6 +30,13 @@ fn as_before(path: &str, phase: &str) -> IndexedFile {
 
 fn update(head: &str, files: Vec<IndexedFile>) -> IndexUpdate {
     IndexUpdate { head: head.to_owned(), phase: "phase-1-strategic".to_owned(), at: time(7), files }
+}
+
+/// Changes an index that nobody else changes.
+fn put(mut index: impl std::borrow::BorrowMut<SearchIndex>, update: &IndexUpdate) {
+    let index = index.borrow_mut();
+    let before = index.head().unwrap();
+    assert_eq!(index.update(update, before.as_deref()).unwrap(), Updated::Done);
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -65,16 +72,17 @@ pub async fn what_changed_is_found_and_what_is_gone_is_not(open: Open<'_>) {
     let mut index = place.open().unwrap();
     assert_eq!((index.state("m").unwrap(), index.head().unwrap()), (None, None));
     let unreadable = Indexed::Unreadable("it is encrypted".to_owned());
-    index
-        .update(&update(
+    put(
+        &mut index,
+        &update(
             "c1",
             vec![
                 file("plan.md", "1", &[("Plan", "migrating the database"), ("Plan", "a zebra")]),
                 file("notes.md", "2", &[("", "nothing of note")]),
                 IndexedFile { path: "x.pdf".into(), content: "3".into(), phase: None, found: unreadable },
             ],
-        ))
-        .unwrap();
+        ),
+    );
     let state = index.state("m").unwrap().unwrap();
     assert_eq!((state.files, state.chunks, state.missing), (3, 3, 3));
     assert_eq!(state.unreadable, [("x.pdf".to_owned(), "it is encrypted".to_owned())]);
@@ -97,7 +105,7 @@ pub async fn what_changed_is_found_and_what_is_gone_is_not(open: Open<'_>) {
     assert_eq!(index.state("other").unwrap().unwrap().missing, 3);
 
     let second = file("plan.md", "4", &[("Plan", "migrating the database"), ("Plan", "a heron")]);
-    index.update(&update("c2", vec![second, as_before("notes.md", "phase-2-tactical")])).unwrap();
+    put(&mut index, &update("c2", vec![second, as_before("notes.md", "phase-2-tactical")]));
     assert_eq!(found(&index, &["zebra"], None), [] as [&str; 0]);
     assert_eq!(found(&index, &["heron"], None), ["a heron"]);
     let files = index.files().unwrap();
@@ -119,14 +127,14 @@ pub async fn an_index_that_was_made_again_is_another_one(open: Open<'_>) {
     let store = open();
     let place = place(&store, "j1");
     let mut index = place.open().unwrap();
-    index.update(&update("c1", vec![file("a.md", "1", &[("", "one")])])).unwrap();
+    put(&mut index, &update("c1", vec![file("a.md", "1", &[("", "one")])]));
     let first = (index.identity().unwrap(), index.generation().unwrap());
     assert_eq!(place.open().unwrap().identity().unwrap(), first.0);
     // So that nothing of the first one is left where the second is kept.
     let held = place.open().unwrap();
     place.remove().unwrap();
     let mut index = place.open().unwrap();
-    index.update(&update("c1", vec![file("a.md", "1", &[("", "two")])])).unwrap();
+    put(&mut index, &update("c1", vec![file("a.md", "1", &[("", "two")])]));
     assert_ne!(index.identity().unwrap(), first.0);
     drop(held);
     assert_eq!(found(&index, &["one", "two"], None), ["two"]);
@@ -142,14 +150,14 @@ pub async fn words_are_ranked_by_how_rare_they_are(open: Open<'_>) {
     let chunks: Vec<(&str, String)> =
         chunks.iter().enumerate().map(|(n, (heading, text))| (*heading, format!("{text} {n}"))).collect();
     let chunks: Vec<(&str, &str)> = chunks.iter().map(|(heading, text)| (*heading, text.as_str())).collect();
-    index.update(&update("c1", vec![file("a.md", "1", &chunks)])).unwrap();
+    put(&mut index, &update("c1", vec![file("a.md", "1", &chunks)]));
     let ranked = found(&index, &["report", "axolotl"], None);
     assert_eq!(ranked.len(), 9, "no more than were asked for");
     assert_eq!(ranked[0], "something else entirely 9", "a heading counts more");
     assert_eq!(ranked[1], "the report names an axolotl 8");
     // What stands between words is no part of them, nor are marks on letters.
     let odd = [("", "see docs/Ledger-2.md, Café_au_lait"), ("", "mail ann@example.org")];
-    index.update(&update("c2", vec![file("b.md", "2", &odd)])).unwrap();
+    put(&mut index, &update("c2", vec![file("b.md", "2", &odd)]));
     for asked in ["ledger", "docs", "cafe", "CAFÉ", "2"] {
         assert_eq!(found(&index, &[asked], None), [odd[0].1], "{asked}");
     }
@@ -162,7 +170,7 @@ pub async fn nothing_of_another_job_is_found(open: Open<'_>) {
     let text = [("", "the same zebra")];
     for place in [&one, &other] {
         let mut index = place.open().unwrap();
-        index.update(&update("c1", vec![file("a.md", "1", &text)])).unwrap();
+        put(&mut index, &update("c1", vec![file("a.md", "1", &text)]));
         let vectors = vectors_of(&index, "m", |_| vec![1.0, 0.0]);
         index.put_vectors("m", &vectors).unwrap();
     }
@@ -185,9 +193,8 @@ pub async fn the_nearest_are_told_or_left_to_whoever_asks(open: Open<'_>) {
     let store = open();
     let mut index = place(&store, "j1").open().unwrap();
     let chunks = [("", "east"), ("", "north"), ("", "north-east")];
-    index
-        .update(&update("c1", vec![file("a.md", "1", &chunks), file("b.md", "2", &[("", "west")])]))
-        .unwrap();
+    let files = vec![file("a.md", "1", &chunks), file("b.md", "2", &[("", "west")])];
+    put(&mut index, &update("c1", files));
     let direction = |text: &str| match text {
         "east" => vec![1.0, 0.0],
         "north" => vec![0.0, 1.0],
@@ -216,11 +223,8 @@ pub async fn the_nearest_are_told_or_left_to_whoever_asks(open: Open<'_>) {
 /// Another handle is another server of the team.
 pub async fn what_one_handle_indexed_another_finds(open: Open<'_>) {
     let (one, other) = (open(), open());
-    place(&one, "j1")
-        .open()
-        .unwrap()
-        .update(&update("c1", vec![file("a.md", "1", &[("", "a zebra")])]))
-        .unwrap();
+    let files = vec![file("a.md", "1", &[("", "a zebra")])];
+    put(place(&one, "j1").open().unwrap(), &update("c1", files));
     // A file beside the store is this machine's, and both handles are on it.
     let at = one.index("j1", &one.directory().join("j1.index.db"));
     let theirs = other.index("j1", &one.directory().join("j1.index.db"));
@@ -231,8 +235,10 @@ pub async fn what_one_handle_indexed_another_finds(open: Open<'_>) {
         tokio::task::spawn_blocking(move || {
             for round in 0..10 {
                 let text = format!("heron {n} {round}");
-                let files = vec![file("a.md", &text, &[("", &text)])];
-                place.open().unwrap().update(&update("c2", files)).unwrap();
+                let change = update(&text, vec![file("a.md", &text, &[("", &text)])]);
+                let mut index = place.open().unwrap();
+                while index.update(&change, index.head().unwrap().as_deref()).unwrap() == Updated::Overtaken {
+                }
             }
         })
     });
@@ -242,6 +248,30 @@ pub async fn what_one_handle_indexed_another_finds(open: Open<'_>) {
     let index = at.open().unwrap();
     assert_eq!(found(&index, &["heron"], None).len(), 1, "one of them was last, whole");
     assert_eq!(index.state("m").unwrap().unwrap().chunks, 1);
+}
+
+/// Whoever is held and whoever asks about it both see to the index: the second one must not take out what the first has
+/// just found.
+pub async fn a_change_that_was_made_against_another_commit_is_left_out(open: Open<'_>) {
+    let store = open();
+    let place = place(&store, "j1");
+    let (mut first, mut second) = (place.open().unwrap(), place.open().unwrap());
+    let files = || vec![file("a.md", "2", &[("", "a zebra")])];
+    for before in [None, Some("c1")] {
+        let head = if before.is_none() { "c1" } else { "c2" };
+        assert_eq!(first.update(&update(head, files()), before).unwrap(), Updated::Done);
+        let ids = first.by_words(&words(&["zebra"]), None, 9).unwrap();
+        let generation = first.generation().unwrap();
+        for late in [update(head, files()), update("c9", vec![as_before("a.md", "p")])] {
+            assert_eq!(second.update(&late, before).unwrap(), Updated::Overtaken);
+        }
+        assert_eq!((first.chunks(&ids).unwrap().len(), first.generation().unwrap()), (1, generation));
+        assert_eq!(first.head().unwrap().as_deref(), Some(head));
+    }
+    // What it was made against is gone.
+    place.remove().unwrap();
+    let mut again = place.open().unwrap();
+    assert_eq!(again.update(&update("c3", files()), Some("c2")).unwrap(), Updated::Overtaken);
 }
 
 /// Many at once, with what no back end may stumble over.
@@ -258,7 +288,7 @@ pub async fn much_is_indexed_at_once(open: Open<'_>) {
             file(&format!("f{n}.md"), "1", &chunks)
         })
         .collect();
-    index.update(&update("c1", files)).unwrap();
+    put(&mut index, &update("c1", files));
     assert_eq!(index.state("m").unwrap().unwrap().chunks, 1_300);
     assert_eq!(found(&index, &["1234"], None).len(), 1);
     assert_eq!(index.missing("m", 2_000).unwrap().len(), 1_300);

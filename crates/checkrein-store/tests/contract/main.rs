@@ -119,6 +119,7 @@ macro_rules! every_case {
                 index::nothing_of_another_job_is_found,
                 index::the_nearest_are_told_or_left_to_whoever_asks,
                 index::what_one_handle_indexed_another_finds,
+                index::a_change_that_was_made_against_another_commit_is_left_out,
                 index::much_is_indexed_at_once,
                 history::the_fold_of_events_is_the_row,
                 leases::what_has_waited_longest_is_taken_first_and_once,

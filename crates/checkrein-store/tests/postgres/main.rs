@@ -303,7 +303,7 @@ fn vectors_are_compared_by_the_server_where_it_can() {
     let at = Timestamp::from_second(1).unwrap();
     let update = IndexUpdate { head: "h".to_owned(), phase: "p".to_owned(), at, files: vec![file] };
     let mut index = store.index("job", Path::new("/nowhere/at/all")).open().unwrap();
-    index.update(&update).unwrap();
+    index.update(&update, None).unwrap();
     let numbers = vec![0.6, 0.8];
     index.put_vectors("m", &[NewVector { digest, bytes: vec![7], numbers: numbers.clone() }]).unwrap();
     let there =
