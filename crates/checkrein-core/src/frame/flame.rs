@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::escape;
 use super::status::FrameStatus;
 use super::tree::{Frame, FrameTree};
+use crate::shown::one_line;
 
 /// What the width of a frame stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -96,7 +97,7 @@ pub fn flame_graph(tree: &FrameTree, style: FlameStyle<'_>) -> String {
         );
         let room = ((one.width - 6.0) / CHARACTER_WIDTH).floor();
         if room >= 3.0 {
-            let label: String = escape::line(&frame.goal).chars().take(room as usize).collect();
+            let label: String = one_line(&frame.goal).chars().take(room as usize).collect();
             let _ = write!(
                 svg,
                 "<text x=\"{:.2}\" y=\"{:.2}\" fill=\"#111111\">{}</text>",
@@ -286,6 +287,8 @@ mod tests {
         assert!(!document.descendants().any(|node| node.has_tag_name("script")));
         assert!(svg.contains("data-status=\"failed\"") && svg.contains("href=\"?frame=f2\""));
         assert!(svg.contains("no ]]&gt; luck"), "{svg}");
+        let labels = document.descendants().filter(|node| node.has_tag_name("text"));
+        assert!(labels.filter_map(|node| node.text()).any(|label| label == "parse \"it\" & more"), "{svg}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::decide;
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{ago, checkpoint_status, shown, words_of};
+use crate::cockpit::parts::{ago, checkpoint_status, sentence, shown, words_of};
 use crate::cockpit::view::{Live, See, Shown, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
@@ -48,7 +48,7 @@ fn body(visit: &Visit, found: &CheckpointView, asks: &Asks) -> Markup {
         @if !asks.because.is_empty() {
             section class="card" {
                 h2 { "Why it waits" }
-                ul class="because" { @for reason in &asks.because { li { (shown(reason)) } } }
+                ul class="because" { @for reason in &asks.because { li { (sentence(reason)) } } }
             }
         }
         section class="card" {

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::cockpit::checkpoint::decide;
 use crate::cockpit::link;
-use crate::cockpit::parts::{ago, excerpt, shown};
+use crate::cockpit::parts::{ago, excerpt, sentence, shown};
 use crate::cockpit::visit::Visit;
 
 pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
@@ -41,7 +41,7 @@ pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
             }
             @if !asks.because.is_empty() {
                 ul class="because" aria-label="Why it waits" {
-                    @for reason in &asks.because { li { (excerpt(reason, 400)) } }
+                    @for reason in &asks.because { li { (sentence(&excerpt(reason, 400))) } }
                 }
             }
             @if !asks.about.is_empty() { p class="about" { (excerpt(&asks.about, 280)) } }

@@ -14,4 +14,4 @@ pub use forge::{pull_request, settled};
 pub use pager::{newer_and_older, next_page};
 pub use status::{checkpoint_status, severity, status};
 pub use time::{ago, duration};
-pub use words::{count, excerpt, shown, words_of};
+pub use words::{count, excerpt, sentence, shown, words_of};

@@ -7,7 +7,7 @@ use checkrein_engine::Decided;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 
-use crate::cockpit::parts::{choice, severity, shown as text};
+use crate::cockpit::parts::{choice, sentence, severity, shown as text};
 use crate::cockpit::problem;
 use crate::cockpit::visit::Visit;
 use crate::error::{Kind, Problem};
@@ -142,7 +142,7 @@ fn decision(decided: &Decided) -> Markup {
             p { (about) @if answer.check_in { " A check-in is recorded." } }
             @if answer.because.is_empty() { p { "No rule speaks against it." } }
             @else {
-                ul class="because" { @for one in &answer.because { li { (text(&one.text)) " " code { (one.rule) } } } }
+                ul class="because" { @for one in &answer.because { li { (sentence(&one.text)) " " code { (one.rule) } } } }
             }
             @for (kind, findings) in [(FindingKind::Error, &answer.exceeding.errors), (FindingKind::Warning, &answer.exceeding.warnings)] {
                 @for finding in findings { p { (severity(finding.severity)) " " (kind) " over tolerance: " (text(&finding.text)) } }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::material::Material;
 use super::show::short;
-use crate::cockpit::parts::{ago, count, severity, shown as words};
+use crate::cockpit::parts::{ago, count, sentence, severity, shown as words};
 use crate::cockpit::render::markdown::{self, Links};
 
 fn about(material: &Material) -> Markup {
@@ -20,7 +20,7 @@ fn about(material: &Material) -> Markup {
             }
             @if !review.because.is_empty() {
                 h3 { "Why it waits" }
-                ul class="because" { @for reason in &review.because { li { (words(reason)) } } }
+                ul class="because" { @for reason in &review.because { li { (sentence(reason)) } } }
             }
             @if let Some(confidence) = review.confidence.as_f64() {
                 p class="meta" { "The agent is " strong { ((confidence * 100.0).round()) " %" } " sure." }

@@ -13,7 +13,9 @@ use crate::cockpit::link;
 use crate::cockpit::mask::Mask;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{ago, count, duration, excerpt, pull_request, settled, shown, status, words_of};
+use crate::cockpit::parts::{
+    ago, count, duration, excerpt, pull_request, sentence, settled, shown, status, words_of,
+};
 use crate::cockpit::render::markdown::{self, Links};
 use crate::cockpit::view::{Live, View};
 use crate::cockpit::visit::Visit;
@@ -121,7 +123,7 @@ fn waits(visit: &Visit, asked: &CheckpointView) -> Result<Markup, Problem> {
         section class="notice waits" aria-label="Waits for a person" {
             h2 { a href=(page) { (shown(&asks.question)) } }
             @if !asks.because.is_empty() {
-                ul class="because" { @for reason in &asks.because { li { (shown(reason)) } } }
+                ul class="because" { @for reason in &asks.because { li { (sentence(reason)) } } }
             }
             @if !asks.about.is_empty() { p { (excerpt(&asks.about, 400)) } }
             @if visit.may(Act::GiveVerdict) {

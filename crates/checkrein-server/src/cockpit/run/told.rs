@@ -7,7 +7,7 @@ use checkrein_core::run::{Attempt, Decided, HoldKind, Interruption, RunEvent, Ru
 use maud::{Markup, html};
 
 use crate::cockpit::link;
-use crate::cockpit::parts::{count, duration, excerpt, pull_request, severity, shown, status};
+use crate::cockpit::parts::{count, duration, excerpt, pull_request, sentence, severity, shown, status};
 
 /// How an event looks, and what it says.
 pub struct Told {
@@ -267,7 +267,7 @@ fn decision(decided: &Decided) -> Told {
             @if !decided.because.is_empty() {
                 ul class="because" {
                     @for (rule, text) in &decided.because {
-                        li { (shown(text)) " " code { (rule) } }
+                        li { (sentence(text)) " " code { (rule) } }
                     }
                 }
             }
