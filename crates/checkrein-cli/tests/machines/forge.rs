@@ -14,6 +14,15 @@ use tempfile::TempDir;
 pub const TOKEN: &str = "token-of-a-test";
 const REPOSITORY: &str = "team/app";
 
+/// Somebody pushes to a branch while somebody else is about to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Between {
+    /// Looking at the repository before the push, and the push.
+    LookAndPush,
+    /// What git saw when it began to push, and its writing of the branch.
+    PushAndWrite,
+}
+
 pub struct Forge {
     pub url: String,
     state: Arc<State>,
@@ -22,6 +31,10 @@ pub struct Forge {
 struct State {
     url: String,
     root: TempDir,
+    /// The one repository; none before it is made.
+    repository: Mutex<Option<String>>,
+    /// Who pushes in between, to which branch; the last one comes first.
+    intruders: Mutex<Vec<(Between, String)>>,
     pulls: Mutex<Vec<Pull>>,
     /// Nobody answers.
     away: AtomicBool,
@@ -52,16 +65,26 @@ struct Request {
 }
 
 impl Forge {
+    /// With a repository.
     pub fn new() -> Forge {
+        let forge = Forge::empty();
+        forge.state.make(REPOSITORY);
+        forge
+    }
+
+    pub fn empty() -> Forge {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let root = TempDir::new().unwrap();
-        let state = State { url: url.clone(), root, pulls: Mutex::default(), away: AtomicBool::new(false) };
+        let state = State {
+            url: url.clone(),
+            root,
+            repository: Mutex::default(),
+            intruders: Mutex::default(),
+            pulls: Mutex::default(),
+            away: AtomicBool::new(false),
+        };
         let state = Arc::new(state);
-        git(state.root.path(), &["init", "--quiet", "--bare", "--initial-branch=main", "team/app.git"]);
-        for setting in [["http.receivepack", "true"], ["core.logAllRefUpdates", "always"]] {
-            git(&state.bare(), &["config", setting[0], setting[1]]);
-        }
         let known = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
@@ -101,6 +124,17 @@ impl Forge {
         pulls[number - 1].reviews.push((by.to_owned(), says.to_owned(), body.to_owned()));
     }
 
+    /// The one repository.
+    pub fn repository(&self) -> Option<String> {
+        self.state.name()
+    }
+
+    /// Whoever pushes next meets these, one after the other.
+    pub fn intrude(&self, branch: &str, between: &[Between]) {
+        let mut intruders = self.state.intruders.lock().unwrap();
+        *intruders = between.iter().rev().map(|between| (*between, branch.to_owned())).collect();
+    }
+
     pub fn set_away(&self, away: bool) {
         self.state.away.store(away, Ordering::Relaxed);
     }
@@ -124,8 +158,34 @@ impl Forge {
 }
 
 impl State {
+    fn name(&self) -> Option<String> {
+        self.repository.lock().unwrap().clone()
+    }
+
     fn bare(&self) -> PathBuf {
-        self.root.path().join("team/app.git")
+        self.root.path().join(format!("{}.git", self.name().unwrap()))
+    }
+
+    fn make(&self, name: &str) {
+        let before = self.repository.lock().unwrap().replace(name.to_owned());
+        assert_eq!(before, None, "there is one");
+        git(
+            self.root.path(),
+            &["init", "--quiet", "--bare", "--initial-branch=main", &format!("{name}.git")],
+        );
+        for setting in [["http.receivepack", "true"], ["core.logAllRefUpdates", "always"]] {
+            git(&self.bare(), &["config", setting[0], setting[1]]);
+        }
+    }
+
+    /// Puts a commit of somebody else on a branch, if somebody is to come now.
+    fn let_in(&self, now: Between) {
+        let mut intruders = self.intruders.lock().unwrap();
+        let Some((_, branch)) = intruders.pop_if(|(between, _)| *between == now) else { return };
+        let head = self.head(&branch).unwrap();
+        let (tree, title) = (format!("{head}^{{tree}}"), format!("in between {}", intruders.len()));
+        let commit = git(&self.bare(), &["commit-tree", &tree, "-p", &head, "-m", &title]);
+        git(&self.bare(), &["update-ref", &format!("refs/heads/{branch}"), &commit]);
     }
 
     fn head(&self, branch: &str) -> Option<String> {
@@ -159,6 +219,11 @@ impl State {
             let found = request.headers.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.clone()).unwrap_or_default()
         };
+        match request.method.as_str() {
+            "GET" if request.query == "service=git-receive-pack" => self.let_in(Between::LookAndPush),
+            "POST" if request.path.ends_with("/git-receive-pack") => self.let_in(Between::PushAndWrite),
+            _ => {}
+        }
         let mut command = Command::new("git");
         command.arg("http-backend").env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         command.env("GIT_PROJECT_ROOT", self.root.path()).env("GIT_HTTP_EXPORT_ALL", "1");
@@ -193,9 +258,13 @@ impl State {
         if path == "/user" {
             return (200, json!({"login": "bot"}));
         }
-        let Some(rest) = path.strip_prefix(&format!("/repos/{REPOSITORY}")) else {
-            return (404, json!({"message": "Not Found"}));
-        };
+        if (request.method.as_str(), path) == ("POST", "/orgs/team/repos") {
+            let name = format!("team/{}", body["name"].as_str().unwrap_or_default());
+            self.make(&name);
+            return (201, json!({"full_name": name, "permissions": {"push": true}}));
+        }
+        let found = self.name().and_then(|name| Some((path.strip_prefix(&format!("/repos/{name}"))?, name)));
+        let Some((rest, name)) = found else { return (404, json!({"message": "Not Found"})) };
         let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
         let mut pulls = self.pulls.lock().unwrap();
         for pull in pulls.iter_mut().filter(|pull| pull.open) {
@@ -206,7 +275,7 @@ impl State {
             git(&self.bare(), &["update-ref", &format!("refs/pull/{number}/head"), &pull.sha]);
         }
         match (request.method.as_str(), parts.as_slice()) {
-            ("GET", []) => (200, json!({"full_name": REPOSITORY, "permissions": {"push": true}})),
+            ("GET", []) => (200, json!({"full_name": name, "permissions": {"push": true}})),
             ("GET", ["pulls"]) => {
                 let shown = (1..).zip(pulls.iter()).map(|(number, pull)| self.shown(number, pull));
                 (200, if request.query.contains("page=2") { json!([]) } else { shown.collect() })
@@ -288,7 +357,7 @@ impl State {
 
     fn shown(&self, number: usize, pull: &Pull) -> Value {
         json!({
-            "number": number, "html_url": format!("{}/{REPOSITORY}/pull/{number}", self.url),
+            "number": number, "html_url": format!("{}/{}/pull/{number}", self.url, self.name().unwrap_or_default()),
             "state": if pull.open { "open" } else { "closed" }, "body": pull.body,
             "merged_at": pull.merged.as_ref().map(|_| "2026-01-01T00:00:00Z"), "merge_commit_sha": pull.merged,
             "merged_by": pull.merged.as_ref().map(|_| json!({"login": "bot"})),

@@ -1,5 +1,7 @@
 //! Jobs at a forge go on on another machine, from what was pushed there last.
 
+mod moved;
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -26,7 +28,8 @@ tactical)
         [ -f step-$step ] && continue
         [ $step = 3 ] && until [ -f "$WITNESS/go" ]; do
             sleep 0.2
-            [ -f "$WITNESS/tick" ] && date +%N > tick && git add . && git commit --quiet -m "tick $$"
+            [ -f "$WITNESS/tick" ] && date +%N > tick && git add . && git commit --quiet -m "tick $$" \
+                && echo >> "$WITNESS/ticks"
         done
         echo $step > step-$step
         echo $step >> "$WITNESS/steps"
@@ -44,28 +47,48 @@ struct Scene {
     world: World,
     forge: Forge,
     job: String,
+    /// What the names of its branches begin with.
+    branches: String,
 }
 
 impl Scene {
     /// A job in a repository of machine `one`, with a document, that nobody has begun.
     fn new(level: &str, more: &[&str]) -> Scene {
         let forge = Forge::new();
-        let world = World::new(&format!("machine: {{shared: [WORK]}}\n{}", forge.settings()));
+        let settings = forge.settings();
+        Scene::with(forge, &settings, level, more)
+    }
+
+    /// A job outside any repository: one is made for it.
+    fn made(level: &str) -> Scene {
+        let forge = Forge::empty();
+        let settings = format!("{}  owner: team\n", forge.settings());
+        let mut scene = Scene::with(forge, &settings, level, &[]);
+        scene.branches = String::new();
+        scene
+    }
+
+    fn with(forge: Forge, settings: &str, level: &str, more: &[&str]) -> Scene {
+        let world = World::new(&format!("machine: {{shared: [WORK]}}\n{settings}"));
         let agent = world.work().join("agent.sh");
         std::fs::write(&agent, AGENT).unwrap();
         let executable = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
         std::fs::set_permissions(&agent, executable).unwrap();
         std::fs::write(world.work().join("notes.md"), "What to know.\n").unwrap();
         let app = world.root.path().join("app");
-        forge.clone_to(&app);
         let mut arguments = vec!["job", "Do three steps", "--agent", "cmd:./agent.sh", "--autonomy", level];
-        arguments.extend(["--repo", app.to_str().unwrap(), "--queue", "--doc", "notes.md"]);
+        if forge.repository().is_some() {
+            forge.clone_to(&app);
+            arguments.extend(["--repo", app.to_str().unwrap()]);
+        }
+        arguments.extend(["--queue", "--doc", "notes.md"]);
         arguments.extend(["--config-override", r#"{"environment": ["WITNESS"]}"#]);
         arguments.extend(more);
         let output = world.command("one", &arguments).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let job = String::from_utf8(output.stdout).unwrap().trim().to_owned();
-        Scene { world, forge, job }
+        let branches = format!("checkrein/{job}/");
+        Scene { world, forge, job, branches }
     }
 
     fn worker(&self, name: &str) -> Machine {
@@ -86,7 +109,7 @@ impl Scene {
     }
 
     fn branch(&self, name: &str) -> String {
-        format!("checkrein/{}/{name}", self.job)
+        format!("{}{name}", self.branches)
     }
 
     fn titles(&self, name: &str) -> Vec<String> {
@@ -165,7 +188,9 @@ impl Scene {
         let steps: Vec<&str> = files.lines().filter(|name| name.starts_with("step-")).collect();
         assert_eq!(steps, ["step-1", "step-2", "step-3"]);
         // The job's own branches have served.
-        until(|| self.forge.git(&["branch", "--list", "checkrein/*"]).is_empty().then_some(()));
+        until(|| {
+            (self.forge.git(&["branch", "--list", "--format=%(refname:short)"]) == "main").then_some(())
+        });
     }
 }
 

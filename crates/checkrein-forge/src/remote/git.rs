@@ -14,8 +14,8 @@ use crate::oid::Oid;
 use crate::refs::{Expected, Transaction};
 use crate::repository::{Bare, FETCH};
 
-/// How git says that a branch was moved between being looked at and being written.
-const MOVING: &str = "cannot lock ref";
+/// How git says that a branch was moved between being looked at and being written; newer ones name the reason alone.
+const MOVING: [&str; 3] = ["cannot lock ref", "incorrect old value provided", "reference already exists"];
 
 /// What became of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,9 +94,7 @@ impl Bare {
         match rejected {
             Some(line) if line.contains("[rejected]") => Ok(Pushed::Behind),
             // Somebody else moves it at this moment.
-            Some(line) if [line, answer.complaint.as_str()].iter().any(|said| said.contains(MOVING)) => {
-                Ok(Pushed::Behind)
-            }
+            Some(line) if is_moving(line, &answer.complaint) => Ok(Pushed::Behind),
             Some(line) => {
                 let why = line.rsplit_once('(').map_or(line, |(_, why)| why).trim_end_matches(')');
                 let said = answer.complaint.lines().filter_map(|line| line.trim().strip_prefix("remote:"));
@@ -271,6 +269,11 @@ impl Remote {
     }
 }
 
+/// Whether a push was refused since somebody else was writing the branch.
+fn is_moving(rejected: &str, complaint: &str) -> bool {
+    MOVING.iter().any(|said| rejected.contains(said) || complaint.contains(said))
+}
+
 /// Where it is remembered what a branch of the forge was at.
 fn reference(branch: &str, what: &str) -> String {
     format!("refs/checkrein/forge/{what}/{branch}")
@@ -310,4 +313,29 @@ pub(super) fn sorted(error: ForgeError, remote: &Remote) -> RemoteError {
         return RemoteError::Unreachable { reason: said };
     }
     RemoteError::Git(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_that_was_written_meanwhile_is_told_from_one_that_may_not_be_written() {
+        for (rejected, complaint, moving) in [
+            (
+                "!\tabc:refs/heads/main\t[remote rejected] (failed to update ref)",
+                "remote: error: cannot lock ref 'refs/heads/main': is at 1 but expected 2",
+                true,
+            ),
+            ("!\tabc:refs/heads/main\t[remote rejected] (incorrect old value provided)", "", true),
+            ("!\tabc:refs/heads/main\t[remote rejected] (reference already exists)", "", true),
+            (
+                "!\tabc:refs/heads/main\t[remote rejected] (pre-receive hook declined)",
+                "remote: GH006: Protected branch update failed",
+                false,
+            ),
+        ] {
+            assert_eq!(is_moving(rejected, complaint), moving, "{rejected}");
+        }
+    }
 }
