@@ -622,7 +622,15 @@ impl Driver<'_> {
         };
         Ok(match (why, performed) {
             (Some(Interrupted::Lost), _) => return Err(EngineError::LeaseLost(self.view.run.id.clone())),
-            (Some(Interrupted::Moved), _) | (None, Performed::Stopped) => None,
+            (Some(Interrupted::Moved), _) => {
+                // Whoever paused it elsewhere goes on from what the forge has.
+                let run = engine.load_run(&self.view.run.id).await?.run;
+                if run.state.status == RunStatus::Paused {
+                    forge::entrust_left(engine, &run, &self.lease).await?;
+                }
+                None
+            }
+            (None, Performed::Stopped) => None,
             (Some(Interrupted::Stop), Performed::Stopped) => {
                 forge::entrust_left(engine, &self.view.run, &self.lease).await?;
                 Some(Command::Pause { by: self.by.name.clone() })

@@ -14,6 +14,25 @@ impl Scene {
         std::fs::rename(files.join(machine), files.join(format!("{machine}-gone"))).unwrap();
     }
 
+    /// Ready when another attempt has begun.
+    fn until_begun_again(&self, before: usize) {
+        until(|| (self.seen("attempts").len() > before).then_some(()));
+    }
+
+    /// How many commits the agent made in vain, and how many of them are in the forge. One may be there that the agent
+    /// had no time to count.
+    fn ticks(&self) -> (usize, usize) {
+        let titles = self.titles("phase-2-tactical");
+        (self.seen("ticks").len(), titles.iter().filter(|title| title.starts_with("tick")).count())
+    }
+
+    /// Has the agent commit something new again and again, for a while.
+    fn until_it_ticked(&self) {
+        let before = self.ticks().0;
+        std::fs::write(self.witness("tick"), "").unwrap();
+        until(|| (self.ticks().0 > before + 4).then_some(()));
+    }
+
     /// Asks for changes at the end of the job, so that there is a pull request that waits.
     fn until_held_in_the_forge(&self) -> usize {
         let first = self.until_held();
@@ -116,6 +135,40 @@ fn a_webhook_wakes_a_job_whose_machine_is_gone_on_another_one() {
     until(|| (scene.world.status(&scene.job) == "completed").then_some(()));
     assert_eq!(scene.forge.git(&["show", "main:more.md"]), "more");
     drop((two, server));
+}
+
+/// The forge is where it is resumed from, so what was committed right before the pause is there.
+#[test]
+fn a_job_that_was_paused_is_resumed_elsewhere_with_all_that_was_committed() {
+    let scene = Scene::new("review", &[]);
+    let one = scene.worker("one");
+    scene.until_two_steps_are_pushed();
+    scene.until_it_ticked();
+    scene.world.run("desk", &["pause", &scene.job], 0);
+    assert_eq!(scene.world.status(&scene.job), "paused");
+    let (made, there) = scene.ticks();
+    assert!(there >= made, "{made} were made and {there} are in the forge");
+    let before = scene.seen("attempts").len();
+    let two = scene.world.start("two", &["resume", &scene.job]);
+    scene.until_begun_again(before);
+    // The same where it is paused on the machine that has its files.
+    scene.until_it_ticked();
+    scene.world.run("two", &["pause", &scene.job], 0);
+    std::fs::remove_file(scene.witness("tick")).unwrap();
+    let (made, there) = scene.ticks();
+    assert!(there >= made, "{made} were made and {there} are in the forge");
+    assert_eq!(scene.titles("phase-2-tactical").iter().filter(|title| *title == FENCE).count(), 1);
+    drop(two);
+    scene.lose_files_of("two");
+    let before = scene.seen("attempts").len();
+    let three = scene.world.start("three", &["resume", &scene.job]);
+    scene.until_begun_again(before);
+    assert_eq!(scene.titles("phase-2-tactical").iter().filter(|title| *title == FENCE).count(), 2);
+    scene.go_on();
+    let held = scene.until_held();
+    scene.judge("desk", &["approve", &held]);
+    scene.assert_done_once();
+    drop((one, three));
 }
 
 /// Both ways on which a push can come too late: git sees it before it pushes, or the forge when it writes.
