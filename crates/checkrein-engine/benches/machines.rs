@@ -201,6 +201,7 @@ fn claimant(number: usize) -> Claimant {
         labels: Vec::new(),
         term: Duration::from_secs(3600),
         repository_max: None,
+        passes_by: Vec::new(),
     }
 }
 

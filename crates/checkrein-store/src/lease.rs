@@ -38,6 +38,8 @@ pub struct Claimant {
     pub term: Duration,
     /// So many runs of one repository go on at once.
     pub repository_max: Option<u32>,
+    /// Runs it leaves to others, since it found that it cannot go on with them.
+    pub passes_by: Vec<String>,
 }
 
 /// A run that belongs to whoever claimed it.
@@ -253,7 +255,7 @@ pub(crate) fn forget(connection: &Connection, run: &str) -> Result<(), StoreErro
 /// Whether there is anything for the claimant. Looking costs less than claiming.
 pub(crate) fn is_wanted(connection: &Connection, by: &Claimant) -> Result<bool, StoreError> {
     let sql = format!("SELECT 1 FROM ({}) AS picked", candidates(connection.kind(), Picked::Looked));
-    let given = params![labels(&by.labels), by.host, repository_max(by), 1_i64];
+    let given = params![labels(&by.labels), by.host, repository_max(by), 1_i64, labels(&by.passes_by)];
     Ok(connection.prepare_cached(&sql)?.exists(given)?)
 }
 
@@ -265,7 +267,7 @@ pub(crate) fn claim(connection: &Connection, by: &Claimant, count: usize) -> Res
              (SELECT run FROM ({}) AS picked ORDER BY ready_ms, run LIMIT CAST(?4 AS BIGINT))
          UPDATE leases SET {} WHERE run IN (SELECT run FROM first) RETURNING {TAKEN}",
         candidates(kind, Picked::Taken),
-        taking(now(kind), 5)
+        taking(now(kind), 6)
     ))?;
     // Two runs of one repository must not be counted as one.
     let count = if by.repository_max.is_some() { count.min(1) } else { count };
@@ -274,6 +276,7 @@ pub(crate) fn claim(connection: &Connection, by: &Claimant, count: usize) -> Res
         by.host,
         repository_max(by),
         i64::try_from(count).unwrap_or(i64::MAX),
+        labels(&by.passes_by),
         by.worker,
         by.name,
         by.host,
@@ -293,7 +296,7 @@ enum Picked {
 }
 
 /// The first of what is ready, with `run` and `ready_ms`. Expects labels, host, how many runs one repository may
-/// have (less than none: any number), and how many are wanted.
+/// have (less than none: any number), how many are wanted, and which are not.
 fn candidates(kind: Kind, picked: Picked) -> String {
     let now = now(kind);
     let fits = match kind {
@@ -303,13 +306,17 @@ fn candidates(kind: Kind, picked: Picked) -> String {
         }
         Kind::Postgres => "CAST(l.requires AS JSONB) <@ CAST(CAST(?1 AS TEXT) AS JSONB)",
     };
+    let passed = match kind {
+        Kind::Sqlite => "SELECT value FROM json_each(?5)",
+        Kind::Postgres => "SELECT jsonb_array_elements_text(CAST(CAST(?5 AS TEXT) AS JSONB))",
+    };
     let skip =
         if kind == Kind::Postgres && picked == Picked::Taken { "FOR UPDATE OF l SKIP LOCKED" } else { "" };
     // Each by its own index: what is for anybody, and what is for this host alone.
     let of = |pinned: &str| {
         format!(
             "SELECT * FROM (SELECT l.run, l.ready_ms FROM leases AS l
-              WHERE l.pinned = {pinned} AND l.ready_ms <= {now} AND {fits}
+              WHERE l.pinned = {pinned} AND l.ready_ms <= {now} AND {fits} AND l.run NOT IN ({passed})
                 AND (l.repository IS NULL OR CAST(?3 AS BIGINT) < 0
                      OR (SELECT count(*) FROM leases AS h WHERE h.repository = l.repository
                          AND h.worker IS NOT NULL AND h.expires_ms > {now}) < CAST(?3 AS BIGINT))

@@ -52,15 +52,20 @@ impl Engine {
 /// The forge the settings name, at one of its repositories.
 pub(super) fn remote(settings: &Settings, shape: &ForgeShape, repository: &str) -> Result<Remote, String> {
     let url = shape.url().ok_or("the settings name no address of the forge")?;
-    let name = shape.token_env.as_deref().unwrap_or_default();
-    let token = settings.variable(name).filter(|token| !token.trim().is_empty());
-    let token =
-        token.ok_or_else(|| format!("the variable `{name}`, which holds the forge's token, is not set"))?;
+    let token = token(settings, shape)?;
     let client = client(url)?;
     let remote = Remote::new(shape.kind, url, repository, Token::new(token.trim()), client);
     let remote = remote.ok_or("the forge is this machine alone")?;
     let ca_file = settings.variable("SSL_CERT_FILE").filter(|file| !file.is_empty());
     Ok(remote.with_ca_file(ca_file.map(PathBuf::from)))
+}
+
+/// What proves to the forge that we may.
+pub(super) fn token(settings: &Settings, shape: &ForgeShape) -> Result<String, String> {
+    let name = shape.token_env.as_deref().unwrap_or_default();
+    let token = settings.variable(name).filter(|token| !token.trim().is_empty());
+    let missing = || format!("the variable `{name}`, which holds the forge's token, is not set");
+    token.ok_or_else(missing)
 }
 
 /// The token goes to the address that the user named and to no other; without encryption only where nobody

@@ -210,7 +210,7 @@ impl Engine {
     }
 
     /// Records trouble, or that it is over, once.
-    pub(super) async fn set_trouble(
+    pub(crate) async fn set_trouble(
         &self,
         view: &mut RunView,
         text: Option<String>,
@@ -240,6 +240,12 @@ impl Engine {
             }
             Err(error) => return Err(error),
         };
+        let row = self.store.lease(id.as_str()).await?;
+        let entrusted = row.is_some_and(|row| row.pinned.is_none() && row.home.is_some());
+        if entrusted && self.unfit(&view.run).is_some() {
+            // Somebody else who is due looks, and nothing here keeps them waiting.
+            return Ok(Looked::Driven);
+        }
         if self.roams(&view.run) {
             return self.look_from_here(&mut view).await;
         }

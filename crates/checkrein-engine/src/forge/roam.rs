@@ -3,6 +3,9 @@
 use checkrein_core::run::job::Datasource;
 use checkrein_core::run::{Definition, Run};
 
+use super::at::shape_of;
+use super::connect::token;
+use super::look::forge_of;
 use crate::Engine;
 
 /// Where programs are that other machines have as well.
@@ -12,6 +15,19 @@ impl Engine {
     /// Whether a job can go on elsewhere once its branches are in its forge.
     pub(crate) fn roams(&self, run: &Run) -> bool {
         run.job().is_some() && self.tied(&run.definition).is_none()
+    }
+
+    /// Why this process cannot go on with a job that others could have from its forge: it lacks what it takes to come by
+    /// its files, and to hand them on.
+    pub(crate) fn unfit(&self, run: &Run) -> Option<String> {
+        let at = forge_of(run).filter(|_| self.store.is_shared() && !run.state.status.is_over())?;
+        if let Err(lacks) = shape_of(&self.settings, &at).and_then(|shape| token(&self.settings, shape)) {
+            return Some(lacks);
+        }
+        let tied = self.tied(&run.definition)?;
+        Some(format!(
+            "by the settings here it can only go on on the machine {tied}; `machine.shared` names what all machines see"
+        ))
     }
 
     /// What keeps a run on the machine it was given on, whatever its forge has: what is there and nowhere else.

@@ -38,6 +38,8 @@ pub const TERM: Duration = Duration::from_secs(20);
 pub(crate) const RENEW_EVERY: Duration = Duration::from_secs(3);
 /// After so long without an answer its attempts are ended: there is time for that before somebody else begins.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(14);
+/// So long a run is left to others that cannot go on under this process.
+const PASS_BY: Duration = Duration::from_secs(5 * 60);
 /// Where all who use the store see the same locks.
 const ENDLESS: Duration = Duration::MAX;
 
@@ -64,6 +66,8 @@ struct Inner {
     repository_max: Option<u32>,
     host: OnceLock<String>,
     held: Mutex<HashMap<RunId, Entry>>,
+    /// Runs that are left to others, until when.
+    passed_by: Mutex<HashMap<RunId, Instant>>,
     keeper: OnceLock<Keeper>,
     /// Locked as long as this process is there, for others of this host to see.
     presence: OnceLock<Option<File>>,
@@ -100,6 +104,7 @@ impl Leases {
             repository_max: machine.and_then(|machine| machine.runs_per_repository).map(Into::into),
             host: OnceLock::new(),
             held: Mutex::default(),
+            passed_by: Mutex::default(),
             keeper: OnceLock::new(),
             presence: OnceLock::new(),
         };
@@ -122,7 +127,19 @@ impl Leases {
             labels: self.inner.labels.clone(),
             term: if self.inner.store.is_shared() { TERM } else { ENDLESS },
             repository_max: self.inner.repository_max,
+            passes_by: self.passed_by().keys().map(ToString::to_string).collect(),
         }
+    }
+
+    /// Leaves a run to others for a while: whatever comes of it, this process cannot go on with it.
+    pub fn pass_by(&self, run: &RunId) {
+        self.passed_by().insert(run.clone(), Instant::now() + PASS_BY);
+    }
+
+    fn passed_by(&self) -> MutexGuard<'_, HashMap<RunId, Instant>> {
+        let mut passed = self.inner.passed_by.lock().unwrap_or_else(PoisonError::into_inner);
+        passed.retain(|_, until| *until > Instant::now());
+        passed
     }
 
     /// What of these labels this process does not have.
@@ -196,6 +213,11 @@ impl HeldLease {
         let entries = self.leases.entries();
         let entry = entries.get(&self.lease.run).filter(|entry| entry.epoch == self.lease.epoch);
         if entry.is_some_and(|entry| entry.pinned) { Stays::There } else { Stays::Nowhere }
+    }
+
+    /// Whether its files are in a forge, and whoever takes it makes them anew.
+    pub fn is_entrusted(&self) -> bool {
+        self.stays() == Stays::Nowhere && self.home().is_some()
     }
 
     /// Says that the run's files are those of this host, and whether it can go on here alone.

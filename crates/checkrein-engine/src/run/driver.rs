@@ -460,6 +460,11 @@ impl Driver<'_> {
                 let again = self.left_to_answer().into_iter().chain(watched).min();
                 again.map_or(After::Waits, After::Again)
             }
+            // Others may have what this process lacks.
+            Ok(Rest::Troubled { .. }) if self.unfit().is_some() => {
+                self.engine.leases.pass_by(self.id());
+                After::Ready
+            }
             Ok(Rest::Troubled { .. }) => {
                 After::Again(forge::Pace::of(self.engine, self.id()).rest(self.engine.now()))
             }
@@ -470,6 +475,11 @@ impl Driver<'_> {
         };
         self.lease.then(after);
         gone
+    }
+
+    /// What this process lacks to go on with a job that others could go on with.
+    fn unfit(&self) -> Option<String> {
+        self.engine.unfit(&self.view.run).filter(|_| self.lease.is_entrusted())
     }
 
     /// How long a person has for the answer, where that is limited.
@@ -491,7 +501,13 @@ impl Driver<'_> {
         watch: &mut dyn Watch,
     ) -> Result<Rest, EngineError> {
         let seen = self.view.history.len();
-        let trouble = forge::arrive(self.engine, &mut self.view, &self.lease).await?;
+        let trouble = match self.unfit() {
+            Some(text) => {
+                self.engine.set_trouble(&mut self.view, Some(text.clone())).await?;
+                Some(text)
+            }
+            None => forge::arrive(self.engine, &mut self.view, &self.lease).await?,
+        };
         self.tell(seen, watch);
         if let Some(text) = trouble {
             return Ok(Rest::Troubled { text });

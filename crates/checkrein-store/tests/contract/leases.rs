@@ -25,6 +25,7 @@ fn by(name: &str) -> Claimant {
         labels: Vec::new(),
         term: LONG,
         repository_max: None,
+        passes_by: Vec::new(),
     }
 }
 
@@ -292,6 +293,23 @@ pub async fn a_run_is_taken_where_its_files_and_labels_are(open: Open<'_>) {
     store.settle_leases(Some("new".to_owned())).await.unwrap();
     let moved = Claimant { host: "new".to_owned(), ..with(&["gpu", "arm", "big \"disk\""]) };
     assert_eq!(claim(&store, &moved, 9).await.len(), 4);
+}
+
+pub async fn a_run_that_somebody_passes_by_is_left_to_others(open: Open<'_>) {
+    let store = open();
+    create_with(&store, "r1", Needs::default()).await;
+    create_with(&store, "r2", Needs { host: Some("here".to_owned()), ..Needs::default() }).await;
+    create_with(&store, "r\"3", Needs::default()).await;
+    let passing =
+        |runs: &[&str]| Claimant { passes_by: runs.iter().map(|&run| run.to_owned()).collect(), ..by("ann") };
+    assert_eq!(claim(&store, &passing(&["r1", "r2", "r\"3", "gone"]), 9).await, []);
+    assert_eq!(ids(&claim(&store, &passing(&["r1", "r\"3"]), 9).await), ["r2"]);
+    let taken = claim(&store, &passing(&["r\"3"]), 9).await;
+    assert_eq!(ids(&taken), ["r1"]);
+    // What is given back at once is there for everybody else at once.
+    store.release_run(taken[0].clone(), After::Ready).await.unwrap();
+    assert_eq!(claim(&store, &passing(&["r1", "r\"3"]), 9).await, []);
+    assert_eq!(ids(&claim(&store, &by("ben"), 9).await), ["r1", "r\"3"]);
 }
 
 pub async fn a_run_can_go_on_elsewhere_from_the_moment_its_files_can(open: Open<'_>) {

@@ -130,6 +130,7 @@ macro_rules! every_case {
                 leases::a_run_that_waits_for_a_person_is_not_taken_until_there_is_an_answer,
                 leases::an_answer_that_comes_while_it_is_given_back_is_not_lost,
                 leases::a_run_is_taken_where_its_files_and_labels_are,
+                leases::a_run_that_somebody_passes_by_is_left_to_others,
                 leases::a_run_can_go_on_elsewhere_from_the_moment_its_files_can,
                 leases::a_repository_has_no_more_runs_at_once_than_it_may,
                 leases::renewing_tells_what_is_gone,

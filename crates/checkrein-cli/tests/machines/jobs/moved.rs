@@ -192,3 +192,41 @@ fn a_branch_that_moves_while_it_is_taken_over_is_taken_over_as_it_is_then() {
     scene.assert_done_once();
     drop(two);
 }
+
+/// Whoever cannot go on with a job leaves it to those who can, also while it looks around itself.
+#[test]
+fn a_worker_without_the_token_or_the_settings_leaves_a_job_to_one_that_has_them() {
+    let scene = Scene::new("review", &[]);
+    let mut one = scene.worker("one");
+    scene.until_two_steps_are_pushed();
+    one.kill();
+    let moves = scene.forge.moves(&scene.branch("phase-2-tactical"));
+    let mut command = scene.world.command("no-token", &["worker", "--name", "no-token"]);
+    command.env_remove("FORGE_TOKEN");
+    let no_token = scene.world.spawn("no-token", command);
+    until(|| no_token.log().contains("the variable `FORGE_TOKEN`").then_some(()));
+    let shown = scene.world.run("desk", &["show", &scene.job], 0);
+    assert!(shown.contains("the variable `FORGE_TOKEN`"), "{shown}");
+    for (name, settings, says) in [
+        ("no-forge", format!("machine: {{shared: [{}]}}\n", scene.world.work().display()), "have no `forge`"),
+        ("no-settings", String::new(), "have no `forge`"),
+        ("not-shared", scene.forge.settings(), "where alone its agent is"),
+    ] {
+        let file = scene.world.root.path().join(format!("{name}.yaml"));
+        std::fs::write(&file, settings).unwrap();
+        let mut command = scene.world.command(name, &["worker", "--once", "--name", name]);
+        let output = command.env("CHECKREIN_CONFIG", &file).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && told.contains(says), "{name}: {told}");
+    }
+    // Nobody of them began, or pushed anything.
+    assert_eq!(scene.seen("attempts").len(), 2);
+    assert_eq!(scene.forge.moves(&scene.branch("phase-2-tactical")), moves);
+    let three = scene.worker("three");
+    scene.until_taken_over("three");
+    scene.go_on();
+    let held = scene.until_held();
+    scene.judge("desk", &["approve", &held]);
+    scene.assert_done_once();
+    drop((no_token, three));
+}
