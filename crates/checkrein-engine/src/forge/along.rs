@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use checkrein_core::run::Run;
-use checkrein_forge::{Collect, Limits, Oid, Pushed, Remote, RemoteError};
+use checkrein_forge::{Collect, Limits, Oid, Pushed, Remote};
 use checkrein_store::Stays;
 
 use super::LookError;
 use super::connect::Connected;
 use super::look::forge_of;
-use super::show::off;
+use super::show::{off, push};
 use crate::job::{JobPlace, JobRepository, take_back};
 use crate::lease::HeldLease;
 use crate::{Engine, EngineError, now};
@@ -235,28 +235,19 @@ async fn bring(
         let here = repository.main()?;
         // That the forge has more is no harm: others go on with what it has.
         if main_there.as_ref() != Some(&here) {
-            pushed(repository.bare.push_to(&remote, &here, main.as_str()), main.as_str())?;
+            push(&repository, &remote, &here, main.as_str())?;
         }
         let Some(head) = repository.bare.head(&branch)? else { return Ok(Brought::All) };
         let mut brought = Brought::All;
         if there.as_ref() != Some(&head) {
-            brought = pushed(repository.bare.push_to(&remote, &head, branch.as_str()), branch.as_str())?;
+            let pushed = push(&repository, &remote, &head, branch.as_str())?;
+            brought = if pushed == Pushed::Done { Brought::All } else { Brought::Some };
         }
         // Work that did not fit is nowhere else.
         let beside = repository.bare.unmerged_work(&branch)?.is_some();
         Ok(if beside { Brought::Some } else { brought })
     })
     .await
-}
-
-fn pushed(pushed: Result<Pushed, RemoteError>, branch: &str) -> Result<Brought, LookError> {
-    match pushed? {
-        Pushed::Done => Ok(Brought::All),
-        Pushed::Behind => Ok(Brought::Some),
-        Pushed::Refused(why) => {
-            Err(LookError::trouble(format!("the forge does not take branch `{branch}`: {why}")))
-        }
-    }
 }
 
 /// Writes down what keeps the work from its forge, while somebody else has the run's view.

@@ -250,7 +250,7 @@ fn take(
 }
 
 /// A refusal is trouble; that there is more in the forge is not.
-fn push(
+pub(super) fn push(
     repository: &JobRepository,
     remote: &Remote,
     commit: &Oid,
