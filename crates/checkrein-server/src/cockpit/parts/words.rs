@@ -14,7 +14,7 @@ pub fn shown(text: &str) -> String {
 pub fn sentence(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     // What opens and is not closed is no value.
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return html! { (shown(text)) };
     }
     html! {
