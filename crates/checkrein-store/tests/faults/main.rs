@@ -1,6 +1,9 @@
 //! Every write that SQLite asks of the disk fails once, one after the other. What was acknowledged is
 //! there afterwards: for whoever opens the store again, after a crash, and after a power cut. What was
 //! not is there as a whole or not at all.
+//!
+//! So does every piece of the conversation with a PostgreSQL. There everything is acknowledged all the same, and done
+//! once: also where the server had done it, and its answer was what was lost.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,6 +14,10 @@
 )]
 
 mod disk;
+mod line;
+#[path = "../shared/postgres.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
+mod postgres;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,12 +30,14 @@ use checkrein_core::deliverable::{Content, Deliverable, Digest};
 use checkrein_core::event::{Event, fold_checkpoint};
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_store::{
-    CheckpointFilter, Commit, CommitError, Position, Store, StoreError, TokenRow, Version,
+    CheckpointFilter, Commit, CommitError, Position, Store, StoreAddress, StoreError, TokenRow, Version,
 };
 use disk::Fault;
 use jiff::Timestamp;
+use line::{Break, Line};
+use postgres::PostgresServer;
 
-/// The layer is one for the whole process, so there is one test.
+/// The layer is one for the whole process, so there is one test of it.
 #[test]
 fn each_write_fails_in_turn() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -52,6 +61,69 @@ fn each_write_fails_in_turn() {
         println!("{life:?}, {fault:?}: {calls:?} in {:?}", began.elapsed());
         assert!(calls.values().sum::<u64>() > least, "{calls:?}");
     }
+}
+
+#[test]
+fn each_piece_of_a_conversation_with_a_server_is_lost_in_turn() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server = PostgresServer::start(&["fsync=off"]);
+    let line = Line::to(server.port);
+    for (when, how, step, least) in [
+        (When::Opened, Break::Lost, 1, 40),
+        (When::Opened, Break::Torn, 4, 10),
+        // Most of that is about tables that are made.
+        (When::Before, Break::Lost, 7, 5),
+    ] {
+        let began = Instant::now();
+        let mut pieces: BTreeMap<line::From, u64> = BTreeMap::new();
+        for at in (1..).step_by(step) {
+            let fired = runtime.block_on(spoken(&server, &line, when, at, how));
+            let Some(from) = fired else { break };
+            *pieces.entry(from).or_default() += 1;
+        }
+        println!("{when:?}, {how:?}: {pieces:?} in {:?}", began.elapsed());
+        assert!(pieces.values().sum::<u64>() > least, "{pieces:?}");
+    }
+}
+
+/// From when on the line breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    /// While the store is made.
+    Before,
+    Opened,
+}
+
+/// Runs the script over a line that breaks once and looks at what is left; whose piece was lost.
+async fn spoken(server: &PostgresServer, line: &Line, when: When, at: u64, how: Break) -> Option<line::From> {
+    let direct = server.database();
+    let over =
+        StoreAddress::parse(&direct.replace(&server.port.to_string(), &line.port.to_string())).unwrap();
+    let files = tempfile::tempdir().unwrap();
+    if when == When::Before {
+        line.arm(at, how);
+    }
+    // A store that could not be made is made by the next try.
+    let store = Store::open_at(&over, files.path()).or_else(|_| Store::open_at(&over, files.path())).unwrap();
+    if when == When::Opened {
+        line.arm(at, how);
+    }
+    let mut told = Told::default();
+    small(&store, &mut told, Broken::Line).await;
+    drop(store);
+    let fired = line.disarm();
+    let context = format!("{when:?}, {how:?} at {at} ({fired:?})");
+    assert_eq!(told.done.len(), told.steps, "{context}: {:?}", told.done);
+    let store = Store::open_at(&StoreAddress::parse(&direct).unwrap(), files.path()).unwrap();
+    compare(&store, &told, &context).await;
+    fired
+}
+
+/// What fails.
+#[derive(Clone, Copy, Debug)]
+enum Broken {
+    Disk(Fault),
+    Line,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,8 +174,8 @@ async fn once(life: Life, at: u64, fault: Fault) -> Option<&'static str> {
     };
     if let Some(store) = &store {
         match life {
-            Life::Small => small(store, &mut told, fault).await,
-            Life::Large => large(store, &mut told, fault).await,
+            Life::Small => small(store, &mut told, Broken::Disk(fault)).await,
+            Life::Large => large(store, &mut told, Broken::Disk(fault)).await,
         }
     }
     // As they would be found if the process died now, and if the power failed now.
@@ -119,35 +191,35 @@ async fn once(life: Life, at: u64, fault: Fault) -> Option<&'static str> {
     fired
 }
 
-async fn small(store: &Store, told: &mut Told, fault: Fault) {
+async fn small(store: &Store, told: &mut Told, broken: Broken) {
     for name in ["a", "b", "c"] {
         let answer = store.commit(creation(name)).await;
-        note(told, Deed::Created(name.to_owned()), answer, fault);
+        note(told, Deed::Created(name.to_owned()), answer, broken);
     }
-    decide(store, "a", Verdict::Approve, told, fault).await;
-    at_once(store, (0..8).map(|n| creation(&format!("at once {n}"))), told, fault).await;
+    decide(store, "a", Verdict::Approve, told, broken).await;
+    at_once(store, (0..8).map(|n| creation(&format!("at once {n}"))), told, broken).await;
     let answer = store.add_token(token(), Digest::of(b"secret")).await;
-    note(told, Deed::Token("t".to_owned()), answer.map_err(CommitError::Store), fault);
-    decide(store, "b", Verdict::Reject, told, fault).await;
+    note(told, Deed::Token("t".to_owned()), answer.map_err(CommitError::Store), broken);
+    decide(store, "b", Verdict::Reject, told, broken).await;
     let answer = store.commit(creation("last")).await;
-    note(told, Deed::Created("last".to_owned()), answer, fault);
+    note(told, Deed::Created("last".to_owned()), answer, broken);
 }
 
-async fn large(store: &Store, told: &mut Told, fault: Fault) {
+async fn large(store: &Store, told: &mut Told, broken: Broken) {
     let answer = store.commit(creation("a")).await;
-    note(told, Deed::Created("a".to_owned()), answer, fault);
+    note(told, Deed::Created("a".to_owned()), answer, broken);
     let mut commits = ["b", "large", "c"].map(creation);
     let bytes = Deliverable::Bytes(vec![255; 3 << 20]).content().unwrap();
     commits[1].checkpoint.digest = bytes.digest;
     commits[1].events = vec![Event::created(&commits[1].checkpoint)];
     commits[1].content = Some(bytes);
-    at_once(store, commits.into_iter(), told, fault).await;
+    at_once(store, commits.into_iter(), told, broken).await;
     let answer = store.commit(creation("last")).await;
-    note(told, Deed::Created("last".to_owned()), answer, fault);
+    note(told, Deed::Created("last".to_owned()), answer, broken);
 }
 
 /// Sent before any is answered.
-async fn at_once(store: &Store, commits: impl Iterator<Item = Commit>, told: &mut Told, fault: Fault) {
+async fn at_once(store: &Store, commits: impl Iterator<Item = Commit>, told: &mut Told, broken: Broken) {
     let tasks: Vec<_> = commits
         .map(|commit| {
             let (store, name) = (store.clone(), commit.checkpoint.id.to_string());
@@ -156,11 +228,11 @@ async fn at_once(store: &Store, commits: impl Iterator<Item = Commit>, told: &mu
         .collect();
     for task in tasks {
         let (name, answer) = task.await.unwrap();
-        note(told, Deed::Created(name), answer, fault);
+        note(told, Deed::Created(name), answer, broken);
     }
 }
 
-async fn decide(store: &Store, name: &str, verdict: Verdict, told: &mut Told, fault: Fault) {
+async fn decide(store: &Store, name: &str, verdict: Verdict, told: &mut Told, broken: Broken) {
     // Reading goes on when writing does not.
     let Some(stored) = store.checkpoint(&CheckpointId::new(name).unwrap()).await.unwrap() else { return };
     let given = GivenVerdict {
@@ -174,11 +246,11 @@ async fn decide(store: &Store, name: &str, verdict: Verdict, told: &mut Told, fa
     let events = vec![Event::resolved(&next)];
     let commit = Commit { expected: stored.version, checkpoint: *next, events, at: at(2), content: None };
     let answer = store.commit(commit).await;
-    note(told, Deed::Decided(name.to_owned()), answer, fault);
+    note(told, Deed::Decided(name.to_owned()), answer, broken);
 }
 
 /// Keeps what was answered, and holds the store to its word that it stopped.
-fn note(told: &mut Told, deed: Deed, answer: Result<(), CommitError>, fault: Fault) {
+fn note(told: &mut Told, deed: Deed, answer: Result<(), CommitError>, broken: Broken) {
     told.steps += 1;
     match answer {
         Ok(()) => {
@@ -187,6 +259,7 @@ fn note(told: &mut Told, deed: Deed, answer: Result<(), CommitError>, fault: Fau
         }
         Err(CommitError::Conflict | CommitError::LeaseLost) => panic!("{deed:?} met a conflict with nobody"),
         Err(CommitError::Store(error)) => {
+            let Broken::Disk(fault) = broken else { panic!("{deed:?}: {error}") };
             assert!(disk::fired(), "{deed:?}: {error}");
             clear(&error, fault);
             if matches!(error, StoreError::WriteFailed { .. }) {
@@ -212,6 +285,14 @@ fn clear(error: &StoreError, fault: Fault) {
 /// Opens what is left and compares.
 async fn check(place: &Path, told: &Told, context: &str) {
     let store = Store::open(place).unwrap_or_else(|error| panic!("{context}: {error}"));
+    compare(&store, told, context).await;
+    drop(store);
+    let sqlite = rusqlite::Connection::open(place).unwrap();
+    let found: String = sqlite.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(found, "ok", "{context}");
+}
+
+async fn compare(store: &Store, told: &Told, context: &str) {
     let mut streams: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for event in store.events(Position(0), None, usize::MAX).await.unwrap() {
         streams.entry(event.stream.clone()).or_default().push(event);
@@ -240,10 +321,6 @@ async fn check(place: &Path, told: &Told, context: &str) {
     assert_eq!(store.stats().await.unwrap().contents, i64::try_from(rows.len()).unwrap(), "{context}");
     // It goes on.
     store.commit(creation("afterwards")).await.unwrap_or_else(|error| panic!("{context}: {error}"));
-    drop(store);
-    let sqlite = rusqlite::Connection::open(place).unwrap();
-    let found: String = sqlite.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-    assert_eq!(found, "ok", "{context}");
 }
 
 /// The files without the shared memory, which does not outlive its processes.
