@@ -21,6 +21,8 @@ pub struct Tail {
     told: broadcast::Sender<Arc<StoredEvent>>,
     /// Somebody began to listen.
     came: Arc<Notify>,
+    /// Whether it is known where sending begins.
+    begun: watch::Sender<bool>,
 }
 
 /// Whoever is further behind reads the store again.
@@ -34,7 +36,7 @@ const UNHEARD_EVERY: Duration = Duration::from_millis(250);
 
 impl Default for Tail {
     fn default() -> Tail {
-        Tail { told: broadcast::channel(KEPT).0, came: Arc::default() }
+        Tail { told: broadcast::channel(KEPT).0, came: Arc::default(), begun: watch::Sender::new(false) }
     }
 }
 
@@ -57,12 +59,14 @@ impl Tail {
     /// Returns only when something failed; what was not sent is read again.
     async fn read(&self, engine: &Engine, from: &mut Option<Position>) -> Result<(), EngineError> {
         let mut changes = engine.store().changes()?;
-        // INVARIANT: whoever listens reads the store after they have begun to listen, so nothing before
-        // this needs to be sent.
+        // INVARIANT: whoever listens reads the store after they have begun to listen and after this is known, so nothing
+        // before it needs to be sent.
         let mut last = match *from {
             Some(last) => last,
             None => engine.last_position().await?,
         };
+        *from = Some(last);
+        self.begun.send_replace(true);
         loop {
             changes.borrow_and_update();
             match self.unheard(engine).await? {
@@ -92,6 +96,12 @@ impl Tail {
                 return Ok(());
             }
         }
+    }
+
+    /// Ready when everything from here on is sent.
+    async fn begun(&self) {
+        // It ends with the server, and then nobody is sent anything.
+        let _ = self.begun.subscribe().wait_for(|begun| *begun).await;
     }
 
     fn listen(&self) -> broadcast::Receiver<Arc<StoredEvent>> {
@@ -174,6 +184,10 @@ impl Listener {
                 return Some(self.written(&event));
             }
             if !self.caught_up {
+                tokio::select! {
+                    () = self.app.tail().begun() => {}
+                    () = self.app.closing() => return None,
+                }
                 match self.app.engine().events(&self.by, &self.of, self.last, READ_AT_ONCE).await {
                     Ok(events) => {
                         self.caught_up = events.is_empty();
