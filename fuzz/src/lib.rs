@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use checkrein_core::classify::Classifier;
 use checkrein_core::document::{Document, Format, Node, Problems, Value};
-use checkrein_core::policy::{Layer, Resolution, Scope, Shown};
+use checkrein_core::policy::{Layer, Reading, Resolution, Scope, Shown};
 
 /// Parses `text` and checks that every span of the tree lies in it and every problem points into it.
 pub fn check_document(text: &str, format: Format) {
@@ -79,7 +79,7 @@ fn format_of(byte: u8) -> Format {
 /// Resolves the layers in `scope` and checks what comes of it: a policy survives being stored, and
 /// can be shown.
 pub fn check_layers(scope: Scope, layers: &[Layer], text: &str) {
-    match Resolution::resolve(scope, layers, Classifier::builtin()) {
+    match Resolution::resolve(scope, layers, Classifier::builtin(), Reading::Coercing) {
         Ok(resolution) => {
             check_lines(&resolution.problems, text);
             let stored = serde_json::to_string(&resolution).expect("a resolution can be stored");

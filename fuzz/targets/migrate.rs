@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use checkrein_core::classify::Classifier;
-use checkrein_core::config::{CheckreinFile, Workflow};
+use checkrein_core::config::{CheckreinFile, Owner, Workflow};
 use checkrein_core::document::Document;
-use checkrein_core::policy::{Layer, LayerRank, Policy, Resolution, Scope, migrate};
+use checkrein_core::policy::{Layer, LayerRank, Policy, Reading, Resolution, Scope, migrate};
 use checkrein_fuzz::document_of;
 use libfuzzer_sys::fuzz_target;
 
@@ -31,9 +31,12 @@ fuzz_target!(|data: &[u8]| {
 fn policy(document: &Arc<Document>, scope: Scope) -> Option<Policy> {
     let layer: Option<Layer> = match Workflow::read(document) {
         Ok((workflow, _)) if scope == Scope::Workflow => workflow.layer(),
-        _ => CheckreinFile::read(document).ok()?.0.layer(LayerRank::ProjectConfig, scope),
+        _ => CheckreinFile::read(document, Owner::User, Reading::Coercing)
+            .ok()?
+            .0
+            .layer(LayerRank::ProjectConfig, scope),
     };
-    Some(Resolution::resolve(scope, layer.as_slice(), Classifier::builtin()).ok()?.policy)
+    Some(Resolution::resolve(scope, layer.as_slice(), Classifier::builtin(), Reading::Coercing).ok()?.policy)
 }
 
 /// What a policy comes to: not the name of a level, nor how an override is written.

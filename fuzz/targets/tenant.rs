@@ -2,13 +2,13 @@
 #![no_main]
 
 use checkrein_core::config::Tenant;
-use checkrein_core::policy::Scope;
+use checkrein_core::policy::{Reading, Scope};
 use checkrein_fuzz::{check_layers, check_lines, check_problems, document_of};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some(document) = document_of(data) else { return };
-    match Tenant::read(&document) {
+    match Tenant::read(&document, Reading::Coercing) {
         Ok((tenant, problems)) => {
             check_lines(&problems, &document.text);
             tenant.label();

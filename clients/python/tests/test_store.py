@@ -22,7 +22,7 @@ from checkrein import (
     OtherContentError,
     UnauthenticatedError,
 )
-from checkrein.exceptions import StaleDigestError
+from checkrein.exceptions import ConflictError, StaleDigestError
 
 from .conftest import Server
 
@@ -52,6 +52,21 @@ def test_the_same_content_is_read_the_same_way_whoever_handed_it_in(
     assert person.show(worker.create(deliverable, "analyst").id).deliverable == read
 
 
+def test_what_no_view_shows_is_approved_when_that_is_confirmed(
+    worker: CheckpointStore, person: CheckpointStore
+) -> None:
+    asked = worker.create(b"\xff\x00", "analyst")
+    with pytest.raises(ConflictError, match="2 bytes that are not text"):
+        person.approve(asked.id)
+    assert person.approve(asked.id, confirmed=True).status is CheckpointStatus.APPROVED
+
+
+def test_what_is_judged_is_what_was_sent(worker: CheckpointStore, person: CheckpointStore) -> None:
+    with pytest.raises(InvalidError, match="9007199254740993"):
+        worker.create({"amount": 2**53 + 1}, "analyst")
+    assert person.show(worker.create(None, "analyst").id).deliverable == "null"
+
+
 def test_a_waiter_is_told_every_answer_but_an_approval_as_an_error(
     worker: CheckpointStore, person: CheckpointStore
 ) -> None:
@@ -63,7 +78,7 @@ def test_a_waiter_is_told_every_answer_but_an_approval_as_an_error(
         for name, decide in (
             ("rejected", person.reject),
             ("changes_requested", person.request_changes),
-            ("withdrawn", person.withdraw),
+            ("withdrawn", worker.withdraw),
         ):
             worker.submit(name, "draft", "analyst", "report")
             waiter = pool.submit(worker.wait, name, 60)
@@ -146,7 +161,7 @@ def test_an_odd_id_is_an_id(worker: CheckpointStore, person: CheckpointStore) ->
 
 def test_an_agent_gives_no_verdict(worker: CheckpointStore) -> None:
     asked = worker.create("draft", "analyst", "report")
-    for verdict in (worker.approve, worker.reject, worker.request_changes, worker.withdraw):
+    for verdict in (worker.approve, worker.reject, worker.request_changes):
         with pytest.raises(ForbiddenError, match="that takes the role reviewer, not agent|may not"):
             verdict(asked.id, "because I say so")
     assert worker.is_pending(asked.id)
@@ -199,7 +214,7 @@ def test_mistakes_are_told_with_their_hint(server: Server, worker: CheckpointSto
     assert refused.value.status == 422 and refused.value.kind == "invalid"
     assert str(refused.value) == "unknown key `delivrable`\n  hint: did you mean `deliverable`?"
     with pytest.raises(InvalidError, match="nothing to approve"):
-        worker.create(None, "analyst")
+        worker.client.request("POST", "/v1/checkpoints", body={"worker": "analyst"})
     with pytest.raises(UnauthenticatedError):
         CheckpointStore(Client(server.url, "chk_wrong")).create("draft", "analyst")
 

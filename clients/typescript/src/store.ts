@@ -2,7 +2,13 @@
 
 import { type Checkpoint, CheckpointStatus, passes, received, toWire } from "./checkpoint.js";
 import { Client } from "./client.js";
-import { CheckpointError, CheckpointPendingError, CheckpointRejectedError, NotFoundError } from "./errors.js";
+import {
+  CheckpointError,
+  CheckpointPendingError,
+  CheckpointRejectedError,
+  ConflictError,
+  NotFoundError,
+} from "./errors.js";
 import { backoffMs, pause } from "./transport.js";
 
 /** What a worker hands in. */
@@ -26,6 +32,8 @@ export interface Filter {
 export interface VerdictOptions {
   /** The verdict counts only for this content. */
   digest?: string;
+  /** Also approves what no view shows, such as bytes. */
+  confirmed?: boolean;
 }
 
 export interface WaitOptions {
@@ -145,14 +153,20 @@ export class CheckpointStore {
     return this.#decide(id, "request_changes", reason, options);
   }
 
-  /** Takes a checkpoint back because what it belonged to is gone. */
+  /** Takes back a checkpoint you made; an admin may take back anybody's. The hold of a run is a conflict: cancel the run. */
   async withdraw(id: string, reason?: string): Promise<Checkpoint> {
     return received(await this.client.postOnce(path(id, "withdraw"), { reason }));
   }
 
-  /** Withdraws everything that waits. For tests: it takes a reviewer's token, and what was decided stays on record. */
+  /** Withdraws what workers wait for. For tests: what others made takes an admin's token, and holds of runs stay. */
   async clear(): Promise<void> {
-    for (const { id } of await this.listPending()) await this.withdraw(id, "cleared");
+    for (const { id } of await this.listPending()) {
+      try {
+        await this.withdraw(id, "cleared");
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+      }
+    }
   }
 
   async #ask(key: { id?: string }, handed: Handed): Promise<Checkpoint> {
@@ -162,7 +176,7 @@ export class CheckpointStore {
   }
 
   async #decide(id: string, verdict: string, reason?: string, options: VerdictOptions = {}): Promise<Checkpoint> {
-    return received(await this.client.postOnce(path(id, "verdict"), { verdict, reason, digest: options.digest }));
+    return received(await this.client.postOnce(path(id, "verdict"), { verdict, reason, digest: options.digest, confirmed: options.confirmed }));
   }
 
   async #is(id: string, status: CheckpointStatus): Promise<boolean> {

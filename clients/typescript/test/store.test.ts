@@ -68,7 +68,7 @@ test("a waiter is told every answer but an approval as an error", async (t) => {
   for (const [name, decide] of [
     ["rejected", () => person.reject("rejected", "too short")],
     ["changes_requested", () => person.requestChanges("changes_requested", "too short")],
-    ["withdrawn", () => person.withdraw("withdrawn", "too short")],
+    ["withdrawn", () => worker.withdraw("withdrawn", "too short")],
   ] as const) {
     await worker.submit(name, HANDED);
     const told = assert.rejects(worker.wait(name, { timeoutMs: 60_000 }), (error) => {
@@ -148,7 +148,6 @@ test("an agent gives no verdict", async (t) => {
     () => worker.approve(id),
     () => worker.reject(id, "no"),
     () => worker.requestChanges(id, "no"),
-    () => worker.withdraw(id),
   ]) {
     await assert.rejects(verdict, ForbiddenError);
   }
@@ -192,6 +191,14 @@ test("lists are in creation order across pages", async (t) => {
   assert.deepEqual(await all(person.list({ phase: "elsewhere" })), []);
 });
 
+test("what no view shows is approved when that is confirmed", async (t) => {
+  const server = await Server.started(t);
+  const [worker, person] = [server.worker(), server.person()];
+  const { id } = await worker.create({ ...HANDED, deliverable: new Uint8Array([0xff, 0]) });
+  await assert.rejects(person.approve(id), /2 bytes that are not text/);
+  assert.equal((await person.approve(id, undefined, { confirmed: true })).status, CheckpointStatus.APPROVED);
+});
+
 test("mistakes are told with their hint", async (t) => {
   const server = await Server.started(t);
   const worker = server.worker();
@@ -202,7 +209,7 @@ test("mistakes are told with their hint", async (t) => {
     assert.equal(error.message, "unknown key `delivrable`\n  hint: did you mean `deliverable`?");
     return true;
   });
-  await assert.rejects(worker.create({ ...HANDED, deliverable: null }), /nothing to approve/);
+  await assert.rejects(worker.create({ ...HANDED, deliverable: undefined }), /nothing to approve/);
   const wrong = new CheckpointStore(new Client({ url: server.url, token: "chk_wrong" }));
   await assert.rejects(wrong.create(HANDED), UnauthenticatedError);
 });

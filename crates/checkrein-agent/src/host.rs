@@ -8,7 +8,7 @@ use checkrein_core::config::agent::AgentKind;
 
 use crate::task::AgentTask;
 use crate::voice::Voice;
-use crate::{Ended, builtin, preset};
+use crate::{Ended, builtin, preset, regular};
 
 /// The word this program is started with as an agent; the file of its task follows.
 pub const HOST: &str = "--host-agent";
@@ -20,8 +20,9 @@ pub fn host(file: &Path) -> ExitCode {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     let mut voice = Voice::default();
     let begun = AgentTask::read(file).and_then(|task| {
-        let brief = std::fs::read_to_string(&task.brief)
-            .map_err(|error| format!("`{}`: {error}", task.brief.display()))?;
+        let brief =
+            regular::read(&task.brief).map_err(|error| format!("`{}`: {error}", task.brief.display()))?;
+        let brief = String::from_utf8_lossy(&brief).into_owned();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Ok((task, brief, runtime.map_err(|error| error.to_string())?))
     });

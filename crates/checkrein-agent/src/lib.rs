@@ -4,13 +4,16 @@ mod builtin;
 mod host;
 pub mod llm;
 mod preset;
+mod regular;
 mod result;
+mod tail;
 mod task;
 mod voice;
 
 pub use builtin::requests;
 pub use host::{HOST, host};
-pub use preset::{Found, Health, credentials, doctor, is_secret, variables};
+pub use preset::{Found, Health, credentials, doctor, has_own_home, is_secret, variables};
+pub use tail::LineTail;
 pub use task::{AgentTask, PersonMessage};
 
 /// How an attempt ended.

@@ -1,13 +1,12 @@
 //! What an attempt hands in, as the file its engine takes up.
 
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use checkrein_core::config::env;
 use checkrein_core::run::job::{BriefJson, HandIn, HandInRefusal};
 use serde_json::{Map, Value};
 
+use crate::regular;
 use crate::task::AgentTask;
 
 /// A file a variable names.
@@ -17,13 +16,13 @@ pub fn named(variable: &str) -> Option<PathBuf> {
 
 pub fn brief() -> Result<BriefJson, String> {
     let path = named(env::BRIEF_JSON).ok_or("this is no attempt of a job")?;
-    let text = std::fs::read(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let text = regular::read(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
     serde_json::from_slice(&text).map_err(|error| format!("`{}`: {error}", path.display()))
 }
 
 /// What is handed in so far.
 pub fn so_far(path: &Path) -> Value {
-    let text = std::fs::read(path).unwrap_or_default();
+    let text = regular::read(path).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
@@ -50,19 +49,9 @@ pub fn respond(fields: Map<String, Value>) -> Result<(), String> {
     write(&path, &Value::Object(response))
 }
 
-/// Replaces the file; nobody ever sees half of it.
 fn write(path: &Path, value: &Value) -> Result<(), String> {
-    let beside = path.with_extension("writing");
-    let broken = |error: std::io::Error| format!("`{}`: {error}", path.display());
-    let mut file = std::fs::File::options()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(&beside)
-        .map_err(broken)?;
-    file.write_all(value.to_string().as_bytes()).map_err(broken)?;
-    std::fs::rename(&beside, path).map_err(broken)
+    regular::replace(path, value.to_string().as_bytes())
+        .map_err(|error| format!("`{}`: {error}", path.display()))
 }
 
 /// Hands in the result in what an agent said, of one that cannot write the file: whether there was one. What it wrote to
@@ -83,6 +72,12 @@ pub fn spoken_result(task: &AgentTask, said: &str, ours: bool) -> bool {
     };
     result.extend(fields);
     write(&path, &Value::Object(result)).is_ok()
+}
+
+/// Whether the agent handed in anything so far.
+pub fn has_result(task: &AgentTask) -> bool {
+    let variable = if task.is_job() { env::RESULT } else { env::RESPONSE };
+    named(variable).is_some_and(|path| path.metadata().is_ok_and(|found| found.len() > 0))
 }
 
 fn unreadable(why: &str) -> Map<String, Value> {

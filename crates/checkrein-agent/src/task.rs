@@ -6,6 +6,8 @@ use checkrein_core::boundary::PhaseKind;
 use checkrein_core::config::agent::{AgentSpec, Permissions};
 use serde::{Deserialize, Serialize};
 
+use crate::regular;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AgentTask {
     pub spec: AgentSpec,
@@ -19,6 +21,9 @@ pub struct AgentTask {
     /// The session of the round before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// What its budget leaves for it, in dollars, where that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_left: Option<f64>,
     /// Where messages of people appear while it works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<PathBuf>,
@@ -47,7 +52,7 @@ pub struct PersonMessage {
 
 impl AgentTask {
     pub fn read(path: &Path) -> Result<AgentTask, String> {
-        let text = std::fs::read(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+        let text = regular::read(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
         serde_json::from_slice(&text).map_err(|error| format!("`{}`: {error}", path.display()))
     }
 
@@ -59,7 +64,7 @@ impl AgentTask {
 
     /// Messages that are there by now.
     pub fn messages(&self) -> Vec<PersonMessage> {
-        let text = self.messages.as_ref().and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+        let text = self.messages.as_ref().and_then(|path| regular::read(path).ok()).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::IsTerminal;
 
 use checkrein_core::checkpoint::Verdict;
+use checkrein_core::omission::{Omission, listed};
 use checkrein_core::run::{HoldKind, Run, RunEvent, RunStatus};
 use checkrein_engine::{ClaimedRun, Driver, EngineError, Judged, Rest, RunView, VerdictRequest};
 use checkrein_server::error::Kind;
@@ -120,7 +121,11 @@ impl Driving {
             say(&summary(&asked.deliverable));
             loop {
                 match choose(&question, &CHECK_IN, stop).await {
-                    Chosen::Option(1) => break Some((Verdict::Approve, None)),
+                    Chosen::Option(1) => match confirmed(&asked.deliverable, stop).await {
+                        Some(true) => break Some((Verdict::Approve, None)),
+                        Some(false) => {}
+                        None => break None,
+                    },
                     Chosen::Option(2) => say(&details(&asked.deliverable)),
                     Chosen::Option(_) => break Some((Verdict::Reject, Some(STOPPED))),
                     Chosen::Nobody => break None,
@@ -131,6 +136,7 @@ impl Driving {
         // The verdict is about what was shown.
         let request = VerdictRequest {
             judged: Some(Judged::Digest(asked.checkpoint.digest)),
+            confirmed: true,
             ..VerdictRequest::new(verdict, reason.map(str::to_owned))
         };
         match Side::There(remote).decide(checkpoint, &request).await {
@@ -218,7 +224,8 @@ impl Driving {
         let Some(hold) = driver.view().run.state.hold.clone() else { return Ok(false) };
         let give = async |verdict: Verdict, reason: Option<String>| -> Result<bool, CliError> {
             let who = session.principal_async().await?;
-            let request = VerdictRequest::new(verdict, reason);
+            // Who says `--yes` goes on with whatever is found; everybody else was asked.
+            let request = VerdictRequest { confirmed: true, ..VerdictRequest::new(verdict, reason) };
             match session.engine.give_verdict(&who, checkpoint, &request).await {
                 // Somebody else was faster; their verdict counts.
                 Ok(_) | Err(EngineError::Refused(_)) => Ok(true),
@@ -253,7 +260,12 @@ impl Driving {
         loop {
             let question = one_line(&hold.question());
             match choose(&question, &CHECK_IN, stop).await {
-                Chosen::Option(1) => return give(Verdict::Approve, None).await,
+                Chosen::Option(1) => {
+                    if let Some(answer) = confirmed(&asked, stop).await {
+                        return if answer { give(Verdict::Approve, None).await } else { continue };
+                    }
+                    return Ok(false);
+                }
                 Chosen::Option(2) => {
                     say(&details(&asked));
                     let since = driver.since_check_in();
@@ -335,7 +347,13 @@ impl Driving {
         let exit = exit(&view.run, &view.history);
         let id = &view.run.id;
         match view.run.state.status {
-            RunStatus::Paused => note(format_args!("run {id} is paused: `checkrein resume {id}` goes on")),
+            RunStatus::Paused => match view.run.state.retry_at {
+                Some(at) => note(format_args!(
+                    "run {id} is paused until its model answers again: a server or `checkrein worker` tries at {at:.0}, \
+                     `checkrein resume {id}` does so now"
+                )),
+                None => note(format_args!("run {id} is paused: `checkrein resume {id}` goes on")),
+            },
             RunStatus::Failed => {
                 let reason = view.run.state.stopped.as_ref().map(|stopped| one_line(&stopped.reason));
                 note(format_args!(
@@ -380,17 +398,20 @@ pub fn exit(run: &Run, history: &[(u64, Timestamp, RunEvent)]) -> Exit {
         RunStatus::Failed if run.state.stopped.as_ref().is_some_and(|stopped| stopped.rule.is_some()) => {
             Exit::Stopped
         }
-        RunStatus::Paused | RunStatus::Cancelled
-            if history
-                .iter()
-                .rev()
-                .nth(1)
-                .is_some_and(|(.., event)| matches!(event, RunEvent::HoldRejected { .. })) =>
-        {
-            Exit::Rejected
-        }
+        RunStatus::Paused | RunStatus::Cancelled if was_rejected(history) => Exit::Rejected,
+        RunStatus::Paused => Exit::Paused,
         _ => Exit::Failed,
     }
+}
+
+/// Whether a person's no set the run aside. Other things may have been recorded since: a remedy, news of the forge.
+fn was_rejected(history: &[(u64, Timestamp, RunEvent)]) -> bool {
+    let set_aside = |(.., event): &(u64, Timestamp, RunEvent)| {
+        matches!(event, RunEvent::RunPaused { .. } | RunEvent::RunCancelled { .. })
+    };
+    let last = history.iter().rposition(set_aside);
+    let before = last.and_then(|last| history.get(last.checked_sub(1)?));
+    before.is_some_and(|(.., event)| matches!(event, RunEvent::HoldRejected { .. }))
 }
 
 pub fn at_terminal() -> bool {
@@ -417,6 +438,19 @@ pub fn interrupts() -> Result<watch::Receiver<bool>, CliError> {
 }
 
 /// What a check-in shows at once.
+/// Whether to approve what is not shown as well; none where nobody answers.
+async fn confirmed(asked: &Value, stop: &watch::Receiver<bool>) -> Option<bool> {
+    let omissions = Omission::of_asked(asked);
+    if omissions.is_empty() {
+        return Some(true);
+    }
+    let question = format!("Not shown: {}. Continue all the same?", one_line(&listed(&omissions)));
+    match choose(&question, &["Continue", "Back"], stop).await {
+        Chosen::Option(option) => Some(option == 1),
+        Chosen::Nobody => None,
+    }
+}
+
 fn summary(asked: &Value) -> String {
     let text = |name: &str| asked.get(name).and_then(Value::as_str).map(one_line);
     let count = |name: &str| asked.pointer(&format!("/counts/{name}")).and_then(Value::as_u64).unwrap_or(0);
@@ -437,18 +471,39 @@ fn summary(asked: &Value) -> String {
     let found = output::findings(count("warnings"), count("errors"));
     let _ = writeln!(out, "  since the last check-in: {found}");
     for (kind, name) in [("error", "errors"), ("warning", "warnings")] {
-        for finding in list(asked, name).iter().take(10) {
+        let findings = list(asked, name);
+        for finding in findings.iter().take(SUMMARY_MAX) {
             let _ = writeln!(out, "  {kind} {}", finding_line(finding));
         }
+        more(&mut out, findings.len(), name);
     }
     let artifacts = list(asked, "artifacts");
-    for artifact in artifacts.iter().take(10) {
+    for artifact in artifacts.iter().take(SUMMARY_MAX) {
         let _ = writeln!(out, "  artifact {}", one_line(artifact.as_str().unwrap_or(&artifact.to_string())));
     }
-    for action in list(asked, "recommended_actions").iter().take(10) {
+    more(&mut out, artifacts.len(), "artifacts");
+    let actions = list(asked, "recommended_actions");
+    for action in actions.iter().take(SUMMARY_MAX) {
         let _ = writeln!(out, "  recommended: {}", action_line(action));
     }
+    more(&mut out, actions.len(), "recommended actions");
+    not_shown(&mut out, asked);
     out
+}
+
+/// So many of a kind are in a summary.
+const SUMMARY_MAX: usize = 10;
+
+fn more(out: &mut String, count: usize, name: &str) {
+    if let Some(more) = count.checked_sub(SUMMARY_MAX).filter(|more| *more > 0) {
+        let _ = writeln!(out, "  … and {more} more {name}");
+    }
+}
+
+fn not_shown(out: &mut String, asked: &Value) {
+    for omission in Omission::of_asked(asked) {
+        let _ = writeln!(out, "  not shown: {}", one_line(&omission.to_string()));
+    }
 }
 
 /// Everything there is to see.
@@ -470,6 +525,13 @@ fn details(asked: &Value) -> String {
             }
         }
     }
+    for artifact in list(asked, "artifacts").iter().skip(SUMMARY_MAX) {
+        let _ = writeln!(out, "artifact {}", one_line(artifact.as_str().unwrap_or(&artifact.to_string())));
+    }
+    for action in list(asked, "recommended_actions").iter().skip(SUMMARY_MAX) {
+        let _ = writeln!(out, "recommended: {}", action_line(action));
+    }
+    not_shown(&mut out, asked);
     if out.trim().is_empty() {
         out.push_str("There are no findings since the last check-in.\n");
     }

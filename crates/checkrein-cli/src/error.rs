@@ -11,7 +11,7 @@ use checkrein_core::frame::{ContextError, FrameError, TreeError};
 use checkrein_core::run::{CommandKind, Refusal as RunRefusal};
 use checkrein_engine::{DefinitionError, EngineError};
 use checkrein_forge::ForgeError;
-use checkrein_server::error::Kind;
+use checkrein_server::error::{Kind, cancel_hint};
 use checkrein_store::{StoreError, TransferError};
 
 use crate::output::harmless;
@@ -32,6 +32,8 @@ pub enum Exit {
     Rejected = 5,
     /// Not found, or in conflict with what is there.
     Conflict = 6,
+    /// Set aside; it can be resumed.
+    Paused = 7,
 }
 
 impl From<Exit> for ExitCode {
@@ -187,6 +189,7 @@ impl From<EngineError> for CliError {
             | EngineError::NoAttempt(_)
             | EngineError::HandIn(_)
             | EngineError::MarkedFiles { .. }
+            | EngineError::NotShown { .. }
             | EngineError::CommentsTooLate(_)
             | EngineError::OpenConflict { .. }
             | EngineError::NotInReview { .. }
@@ -204,16 +207,24 @@ impl From<EngineError> for CliError {
             | EngineError::NoRound { .. }
             | EngineError::NoRevision { .. }
             | EngineError::NoRequest(_)
-            | EngineError::Refused(Refusal::Decided { .. } | Refusal::Stale { .. } | Refusal::Moved { .. })
+            | EngineError::Refused(
+                Refusal::Decided { .. }
+                | Refusal::Stale { .. }
+                | Refusal::Moved { .. }
+                | Refusal::BelongsToRun { .. },
+            )
             | EngineError::Store(StoreError::Exists { .. })
             | EngineError::Transfer(TransferError::Conflict { .. } | TransferError::NotEmpty { .. }) => {
                 Exit::Conflict
             }
-            EngineError::Refused(Refusal::NothingToChange { .. } | Refusal::BelongsToRun { .. })
+            EngineError::Refused(Refusal::NothingToChange { .. })
+            | EngineError::BadTodos { .. }
             | EngineError::NotAJob(_)
             | EngineError::NotAReview(_)
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
+            | EngineError::SandboxMissing(_)
+            | EngineError::SandboxRequired
             | EngineError::NotAText(_)
             | EngineError::Arguments { .. }
             | EngineError::NotOnce { .. }
@@ -251,6 +262,7 @@ impl From<EngineError> for CliError {
             )
             | EngineError::Transfer(TransferError::BadLine { .. } | TransferError::Read(_)) => Exit::Usage,
             EngineError::Forbidden { .. }
+            | EngineError::OthersCheckpoint { .. }
             | EngineError::OtherWorker { .. }
             | EngineError::RunFiles { .. }
             | EngineError::Definition(_)
@@ -295,9 +307,6 @@ impl From<EngineError> for CliError {
             EngineError::OtherContent(_) => {
                 Some("an id stands for one content; take another id for this one")
             }
-            EngineError::Refused(Refusal::BelongsToRun { .. }) => {
-                Some("`checkrein cancel RUN` takes it back")
-            }
             EngineError::Refused(Refusal::Moved { .. }) => {
                 Some("look at it with `checkrein review ID`, then approve with `--digest` and what it shows")
             }
@@ -315,8 +324,15 @@ impl From<EngineError> for CliError {
             EngineError::ChatHasJob { .. } => Some("`checkrein chat RUN` goes on with it"),
             EngineError::NotAReview(_) => Some("`checkrein checkpoint show ID` shows any checkpoint"),
             EngineError::ReviewOver(_) => Some("`checkrein inbox` shows what waits"),
+            EngineError::Deliverable(error) => error.hint(),
             EngineError::SameDocument(_) => Some("the agent finds them by name; rename one"),
+            EngineError::BadTodos { .. } => Some(
+                "mend it on the branch of the review, then approve; or ask for it with `checkrein request-changes ID -m TEXT`",
+            ),
             EngineError::MarkedFiles { .. } => Some("`--confirm` approves all the same"),
+            EngineError::NotShown { .. } => {
+                Some("look at it elsewhere, with git for one; `--confirm` approves it as it is")
+            }
             EngineError::CommentsTooLate(_) => {
                 Some("`checkrein review ID --comment …` adds them for the next round")
             }
@@ -345,9 +361,15 @@ impl From<EngineError> for CliError {
             _ => None,
         };
         let kind = Some(Kind::from(&error));
+        let cancel = match &error {
+            EngineError::Refused(Refusal::BelongsToRun { run, .. }) => Some(cancel_hint(run)),
+            _ => None,
+        };
         let body = match error {
             EngineError::Settings(problems) => Body::Problems(problems),
-            other => Body::Message { message: other.to_string(), hint: hint.map(str::to_owned) },
+            other => {
+                Body::Message { message: other.to_string(), hint: cancel.or_else(|| hint.map(str::to_owned)) }
+            }
         };
         CliError { exit, body, unreachable: false, kind }
     }

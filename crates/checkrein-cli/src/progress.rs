@@ -254,6 +254,8 @@ mod tests {
             rework: None,
             work: None,
             review: None,
+            unfinished: None,
+            outages: 0,
         };
         assert_eq!(stage_of(&phase(1, 1, Stage::Work, 0)), "phase 1 (strategic)");
         assert_eq!(stage_of(&phase(2, 1, Stage::Work, 1)), "phase 2 (tactical), 1 todo");

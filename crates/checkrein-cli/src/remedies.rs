@@ -15,7 +15,8 @@ use crate::prompt::{Chosen, choose, line};
 /// So much of what a fix wrote is shown; all of it is kept.
 const OUTPUT_LINES_MAX: usize = 20;
 
-/// Asks until everything is settled or the person has had enough; what is left is listed for later.
+/// Asks until everything is settled or the person has had enough; what is left then is recorded as skipped, and
+/// listed for later.
 pub async fn offer(
     driver: &mut Driver<'_>,
     report: Report,
@@ -26,28 +27,34 @@ pub async fn offer(
     let mut remedies = report.remedies.clone();
     let skip = report.skip_remaining().unwrap_or_else(|| "Skip remaining".to_owned());
     let last = remedies.len() + 1;
+    // What was skipped before is offered again.
+    let mut open: Vec<bool> = remedies.iter().map(|remedy| !done(remedy.choice)).collect();
     // A report that was just shown lists them already, if it has the last choice too.
     if list_first || report.skip_remaining().is_none() {
         say(&list(&remedies, &skip));
     }
-    while remedies.iter().any(|remedy| !settled(remedy)) {
+    while open.contains(&true) {
         let question = format!("\nEnter choice (1-{last}) or 'done' to finish: ");
         let Some(answer) = line(&question, stop).await else { break };
         let answer = answer.trim().to_lowercase();
-        if answer == "done" || answer == "d" {
-            break;
-        }
         let number = answer.parse::<usize>().ok();
-        if number == Some(last) {
-            for remedy in remedies.iter_mut().filter(|remedy| !settled(remedy)) {
+        if answer == "done" || answer == "d" || number == Some(last) {
+            // One that was tried and failed stays so.
+            for remedy in remedies.iter_mut().filter(|remedy| remedy.choice.is_none()) {
                 driver.note_remedy(remedy, Choice::Skipped, progress).await?;
                 remedy.choice = Some(Choice::Skipped);
             }
             break;
         }
-        match number.and_then(|number| remedies.get_mut(number.checked_sub(1)?)) {
-            Some(remedy) => one(driver, remedy, stop, progress).await?,
-            None => say(&list(&remedies, &skip)),
+        let index = number.and_then(|number| number.checked_sub(1)).unwrap_or(usize::MAX);
+        match (remedies.get_mut(index), open.get_mut(index)) {
+            (Some(remedy), Some(open)) => {
+                if let Some(choice) = one(driver, remedy, stop, progress).await? {
+                    remedy.choice = Some(choice);
+                    *open = !done(remedy.choice) && choice != Choice::Skipped;
+                }
+            }
+            _ => say(&list(&remedies, &skip)),
         }
     }
     let left: Vec<&Remedy> =
@@ -65,16 +72,17 @@ pub async fn offer(
 }
 
 /// A fix that failed may be tried again.
-fn settled(remedy: &Remedy) -> bool {
-    matches!(remedy.choice, Some(Choice::Applied | Choice::Opened | Choice::Skipped))
+fn done(choice: Option<Choice>) -> bool {
+    matches!(choice, Some(Choice::Applied | Choice::Opened))
 }
 
+/// What became of one; none where the person went back.
 async fn one(
     driver: &mut Driver<'_>,
-    remedy: &mut Remedy,
+    remedy: &Remedy,
     stop: &watch::Receiver<bool>,
     progress: &mut Progress,
-) -> Result<(), CliError> {
+) -> Result<Option<Choice>, CliError> {
     let mut text = format!("\n{}\n", one_line(&remedy.title()));
     if one_line(&remedy.description) != one_line(&remedy.title()) {
         text.push_str(&format!("  {}\n", one_line(&remedy.description)));
@@ -97,8 +105,10 @@ async fn one(
     }
     options.push(("Skip it", Choice::Skipped));
     let labels: Vec<&str> = options.iter().map(|(label, _)| *label).chain(["Back"]).collect();
-    let Chosen::Option(number) = choose("What now?", &labels, stop).await else { return Ok(()) };
-    let Some((_, choice)) = number.checked_sub(1).and_then(|index| options.get(index)) else { return Ok(()) };
+    let Chosen::Option(number) = choose("What now?", &labels, stop).await else { return Ok(None) };
+    let Some((_, choice)) = number.checked_sub(1).and_then(|index| options.get(index)) else {
+        return Ok(None);
+    };
     let became = match choice {
         Choice::Applied | Choice::Failed => {
             let (choice, output) = driver.apply_remedy(remedy, stop, progress).await?;
@@ -107,7 +117,7 @@ async fn one(
         }
         Choice::Opened => {
             if !open(driver, remedy) {
-                return Ok(());
+                return Ok(None);
             }
             driver.note_remedy(remedy, Choice::Opened, progress).await?;
             Choice::Opened
@@ -117,8 +127,7 @@ async fn one(
             Choice::Skipped
         }
     };
-    remedy.choice = Some(became);
-    Ok(())
+    Ok(Some(became))
 }
 
 /// Opens a file where the person edits; the editor is theirs, the name of the file is an argument.

@@ -13,7 +13,7 @@ use checkrein_server::wire::run::RunItem;
 use checkrein_store::{PostgresAddress, RunFilter, Store, StoreAddress, StoreError};
 use jiff::Timestamp;
 
-use crate::error::CliError;
+use crate::error::{CliError, note};
 use crate::remote::Remote;
 use crate::settings::{Places, ProjectPlace};
 
@@ -66,6 +66,14 @@ impl DeskPlace {
         match self.remote()? {
             Some(remote) => Ok(Desk::There(Box::new(remote))),
             None => Ok(Desk::Here(Box::new(self.here.open_to_read()?))),
+        }
+    }
+
+    /// The same for commands that may record something, but make no store for it.
+    pub fn desk_if_there(&self) -> Result<Desk, CliError> {
+        match self.remote()? {
+            Some(remote) => Ok(Desk::There(Box::new(remote))),
+            None => Ok(Desk::Here(Box::new(self.here.open_if_there()?))),
         }
     }
 
@@ -130,30 +138,61 @@ impl Desk {
 
 impl StorePlace {
     pub fn open(&self) -> Result<Session, CliError> {
-        self.open_by(Store::open_at, self.places.load()?)
+        self.open_with(self.places.load()?)
     }
 
     /// With settings that were read before.
     pub fn open_with(&self, settings: Settings) -> Result<Session, CliError> {
-        self.open_by(Store::open_at, settings)
-    }
-
-    /// For commands that change nothing: they work where the store cannot be written, too.
-    pub fn open_to_read(&self) -> Result<Session, CliError> {
-        self.open_by(Store::open_at_to_read, self.places.load()?)
-    }
-
-    fn open_by(
-        &self,
-        open: fn(&StoreAddress, &Path) -> Result<Store, StoreError>,
-        settings: Settings,
-    ) -> Result<Session, CliError> {
         let address = self.address_with(&settings)?;
-        let store = open(&address, &files_root()?)?;
+        let session = open_by(Store::open_at, &address, settings)?;
         if let StoreAddress::Sqlite(path) = &address {
             ignore_beside(path);
         }
-        Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
+        Ok(session)
+    }
+
+    /// For commands that change nothing: they work where the store cannot be written, too, and where there is none.
+    pub fn open_to_read(&self) -> Result<Session, CliError> {
+        self.open_there_or_not(Store::open_at_to_read)
+    }
+
+    /// For commands that may record something, but make no store for it.
+    pub fn open_if_there(&self) -> Result<Session, CliError> {
+        self.open_there_or_not(Store::open_existing_at)
+    }
+
+    /// For commands that have nothing to do without a store.
+    pub fn open_existing(&self) -> Result<Session, CliError> {
+        self.open_only_there(Store::open_at)
+    }
+
+    /// The same for those that change nothing.
+    pub fn open_existing_to_read(&self) -> Result<Session, CliError> {
+        self.open_only_there(Store::open_at_to_read)
+    }
+
+    fn open_only_there(&self, open: OpenStore) -> Result<Session, CliError> {
+        let settings = self.places.load()?;
+        let address = self.address_with(&settings)?;
+        if let Some((message, hint)) = missing(&address, &settings) {
+            return Err(CliError::usage(message)
+                .hint(hint.unwrap_or_else(|| "name one with `--store STORE`".to_owned())));
+        }
+        open_by(open, &address, settings)
+    }
+
+    fn open_there_or_not(&self, open: OpenStore) -> Result<Session, CliError> {
+        let settings = self.places.load()?;
+        let address = self.address_with(&settings)?;
+        // Nobody has to have a store; one that was named, or is elsewhere, was meant.
+        if let Some((message, hint)) = missing(&address, &settings) {
+            match hint {
+                Some(hint) => note(format_args!("{message}\n  hint: {hint}")),
+                None if self.is_named() => note(message),
+                None => {}
+            }
+        }
+        open_by(open, &address, settings)
     }
 
     /// Whoever looks after a store that may not open. A token is believed only by a store that does.
@@ -222,6 +261,30 @@ impl StorePlace {
         }
         Ok(StoreAddress::Sqlite(data_directory()?.join(FILE_NAME)))
     }
+}
+
+type OpenStore = fn(&StoreAddress, &Path) -> Result<Store, StoreError>;
+
+fn open_by(open: OpenStore, address: &StoreAddress, settings: Settings) -> Result<Session, CliError> {
+    let store = open(address, &files_root()?)?;
+    Ok(Session { engine: Engine::new(store, settings), runtime: runtime()? })
+}
+
+/// What is said about a store that is not there, and which one nearby is.
+fn missing(address: &StoreAddress, settings: &Settings) -> Option<(String, Option<String>)> {
+    let StoreAddress::Sqlite(path) = address else { return None };
+    if path.exists() || path.is_symlink() {
+        return None;
+    }
+    let message = format!("there is no store at `{}`", path.display());
+    let near = std::env::current_dir().ok().into_iter().flat_map(|here| {
+        here.ancestors().map(|directory| directory.join(".checkrein").join(FILE_NAME)).collect::<Vec<_>>()
+    });
+    let named = settings.store().filter(|store| !store.contains("://")).map(PathBuf::from);
+    let own = data_directory().ok().map(|directory| directory.join(FILE_NAME));
+    let other = near.chain(named).chain(own).find(|other| other.is_file());
+    let hint = other.map(|other| format!("there is one at `{0}`: `--store {0}`", other.display()));
+    Some((message, hint))
 }
 
 fn set(name: &str) -> Option<PathBuf> {

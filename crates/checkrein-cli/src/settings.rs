@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use checkrein_core::config::{CheckreinFile, Expert, NamedBy, Settings, Tenant, env};
+use checkrein_core::config::{CheckreinFile, Expert, NamedBy, Owner, Settings, Tenant, env};
 use checkrein_core::document::Problems;
+use checkrein_core::policy::Reading;
 
 use crate::error::{CliError, warn};
 use crate::files;
@@ -27,12 +28,12 @@ pub struct Places {
     tenant: Option<PathBuf>,
 }
 
-const FILE_NAMES: [&str; 2] = ["checkrein.yaml", "checkrein.yml"];
+pub const FILE_NAMES: [&str; 2] = ["checkrein.yaml", "checkrein.yml"];
 
 impl ProjectPlace {
     /// Reads everything but tenants, which have nothing to say here.
     pub fn load(&self) -> Result<Settings, CliError> {
-        let (settings, problems) = gather(self, Workers::Ignored)?;
+        let (settings, problems) = gather(self, Workers::Ignored, Reading::Strict)?;
         problems.iter().for_each(warn);
         Ok(settings)
     }
@@ -41,10 +42,13 @@ impl ProjectPlace {
 impl Places {
     /// Reads everything; what is odd but legal is said on stderr.
     pub fn load(&self) -> Result<Settings, CliError> {
-        let (settings, problems) = self.load_quietly()?;
-        for problem in problems.iter() {
-            warn(problem);
-        }
+        self.load_as(Reading::Strict)
+    }
+
+    /// The same, with a say in what becomes of words nobody knows.
+    pub fn load_as(&self, reading: Reading) -> Result<Settings, CliError> {
+        let (settings, problems) = self.gather(reading)?;
+        problems.iter().for_each(warn);
         Ok(settings)
     }
 
@@ -58,7 +62,11 @@ impl Places {
     }
 
     pub fn load_quietly(&self) -> Result<(Settings, Problems), CliError> {
-        gather(&self.project, Workers::From(self.tenant.as_deref()))
+        self.gather(Reading::Strict)
+    }
+
+    fn gather(&self, reading: Reading) -> Result<(Settings, Problems), CliError> {
+        gather(&self.project, Workers::From(self.tenant.as_deref()), reading)
     }
 }
 
@@ -68,7 +76,11 @@ enum Workers<'p> {
     From(Option<&'p Path>),
 }
 
-fn gather(place: &ProjectPlace, workers: Workers<'_>) -> Result<(Settings, Problems), CliError> {
+fn gather(
+    place: &ProjectPlace,
+    workers: Workers<'_>,
+    reading: Reading,
+) -> Result<(Settings, Problems), CliError> {
     let environment: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
@@ -78,21 +90,17 @@ fn gather(place: &ProjectPlace, workers: Workers<'_>) -> Result<(Settings, Probl
         found.map(|(_, value)| PathBuf::from(value))
     };
 
-    let mut read = |path: &Path| -> Result<CheckreinFile, CliError> {
-        let (file, more) = CheckreinFile::read(&files::document(path)?)?;
+    let mut read = |path: &Path, owner: Owner| -> Result<CheckreinFile, CliError> {
+        let (file, more) = CheckreinFile::read(&files::document(path)?, owner, reading)?;
         problems.extend(more);
         Ok(file)
     };
-    let user_path = match variable(env::CONFIG) {
-        Some(path) => Some(path),
-        None => user_directory().and_then(|directory| settings_in(&directory)),
-    };
-    let user = user_path.as_deref().map(&mut read).transpose()?;
+    let user_path = user_file();
+    let user = user_path.as_deref().map(|path| read(path, Owner::User)).transpose()?;
     let project_path = place.config.clone().or_else(project_file);
-    let project = project_path.as_deref().map(&mut read).transpose()?;
-    if let Some(project) = &project {
-        problems.extend(project.as_project());
-    }
+    // Whoever is at home among their own settings is in no project.
+    let project_path = project_path.filter(|path| owner_of(path) == Owner::Project);
+    let project = project_path.as_deref().map(|path| read(path, Owner::Project)).transpose()?;
 
     let named_in = |file: &Option<CheckreinFile>, path: &Option<PathBuf>| {
         let tenant = file.as_ref()?.shape.tenant.as_ref()?;
@@ -109,15 +117,28 @@ fn gather(place: &ProjectPlace, workers: Workers<'_>) -> Result<(Settings, Probl
     };
     let tenant = match tenant_path {
         Some((path, named_by)) => {
-            let (tenant, more) = Tenant::read(&files::document(&path)?)?;
+            let (tenant, more) = Tenant::read(&files::document(&path)?, reading)?;
             problems.extend(more);
             Some((tenant, named_by))
         }
         None => None,
     };
-    let settings = Settings::new(user, project, tenant, environment)
-        .map_err(|error| CliError::usage(format!("`classify` has a word that cannot be used: {error}")))?;
-    Ok((settings, problems))
+    Ok((Settings::new(user, project, tenant, environment)?, problems))
+}
+
+/// The user's own settings: the file that is named, or the one in the configuration directory.
+fn user_file() -> Option<PathBuf> {
+    match std::env::var_os(env::CONFIG).filter(|path| !path.is_empty()) {
+        Some(path) => Some(PathBuf::from(path)),
+        None => user_directory().and_then(|directory| settings_in(&directory)),
+    }
+}
+
+/// Whose a settings file is: the user's own is the one they have it in, all others came with a project.
+pub fn owner_of(path: &Path) -> Owner {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let user = user_file().and_then(|user| real(&user));
+    if user.is_some() && user == real(path) { Owner::User } else { Owner::Project }
 }
 
 fn project_file() -> Option<PathBuf> {

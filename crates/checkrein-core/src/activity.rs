@@ -72,6 +72,10 @@ pub enum Did {
     Compacted {
         tokens_before: u64,
     },
+    /// Its model does not answer; the attempt is made again after a while.
+    Unavailable {
+        reason: String,
+    },
     /// It cannot go on until a person has done something.
     Blocked {
         reason: String,
@@ -157,7 +161,7 @@ impl Activity {
                 format!("waits {}s: {}", wait_ms.div_ceil(1000), one_line(why))
             }
             Did::Compacted { tokens_before } => format!("conversation shortened from {tokens_before} tokens"),
-            Did::Blocked { reason } => format!("cannot go on: {reason}"),
+            Did::Unavailable { reason } | Did::Blocked { reason } => format!("cannot go on: {reason}"),
             Did::Failed { reason } => format!("failed: {reason}"),
             Did::Raw { text } => text.clone(),
         })
@@ -215,7 +219,10 @@ pub struct Told {
     pub cost: Option<f64>,
     /// Messages of people that reached it.
     pub heard: Vec<String>,
+    /// Why it cannot go on until a person has done something.
     pub blocked: Option<String>,
+    /// Why it cannot go on for the moment.
+    pub unavailable: Option<String>,
     pub failed: Option<String>,
     /// What it said last.
     pub said: Option<String>,
@@ -246,6 +253,7 @@ impl Told {
                 };
             }
             Did::Heard { message } => self.heard.push(message.clone()),
+            Did::Unavailable { reason } => self.unavailable = Some(reason.clone()),
             Did::Blocked { reason } => self.blocked = Some(reason.clone()),
             Did::Failed { reason } => self.failed = Some(reason.clone()),
             Did::Began { .. }

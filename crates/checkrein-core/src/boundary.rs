@@ -15,6 +15,9 @@ pub struct Boundary {
     /// The name of the phase it belongs to.
     #[serde(default)]
     pub phase: Option<String>,
+    /// The step that ended, such as `build:compile`.
+    #[serde(default)]
+    pub step: Option<String>,
     #[serde(default)]
     pub phase_kind: Option<PhaseKind>,
     /// Counted from 1 over phases of both kinds.
@@ -62,6 +65,7 @@ fn from_zero_to_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 pub enum BoundaryKind {
     #[default]
     Step,
+    Hook,
     PhaseEntry,
     Phase,
     Complete,
@@ -73,9 +77,22 @@ pub enum BoundaryKind {
 }
 
 impl BoundaryKind {
+    /// Every kind but the types workers name.
+    pub const ALL: [BoundaryKind; 8] = [
+        BoundaryKind::Step,
+        BoundaryKind::Hook,
+        BoundaryKind::PhaseEntry,
+        BoundaryKind::Phase,
+        BoundaryKind::Complete,
+        BoundaryKind::Deliverable,
+        BoundaryKind::FinalOutput,
+        BoundaryKind::PhaseTransition,
+    ];
+
     pub fn name(&self) -> &str {
         match self {
             BoundaryKind::Step => "step",
+            BoundaryKind::Hook => "hook",
             BoundaryKind::PhaseEntry => "phase_entry",
             BoundaryKind::Phase => "phase",
             BoundaryKind::Complete => "complete",
@@ -89,16 +106,8 @@ impl BoundaryKind {
 
 impl From<String> for BoundaryKind {
     fn from(name: String) -> BoundaryKind {
-        match name.as_str() {
-            "step" => BoundaryKind::Step,
-            "phase_entry" => BoundaryKind::PhaseEntry,
-            "phase" => BoundaryKind::Phase,
-            "complete" => BoundaryKind::Complete,
-            "deliverable" => BoundaryKind::Deliverable,
-            "final_output" => BoundaryKind::FinalOutput,
-            "phase_transition" => BoundaryKind::PhaseTransition,
-            _ => BoundaryKind::Type(name),
-        }
+        let known = BoundaryKind::ALL.into_iter().find(|kind| kind.name() == name);
+        known.unwrap_or(BoundaryKind::Type(name))
     }
 }
 
@@ -123,7 +132,7 @@ impl JsonSchema for BoundaryKind {
         schemars::json_schema!({
             "description": "A boundary of a run, or any checkpoint type.",
             "type": "string",
-            "examples": ["step", "phase_entry", "phase", "complete", "deliverable", "final_output", "phase_transition"]
+            "examples": BoundaryKind::ALL
         })
     }
 }

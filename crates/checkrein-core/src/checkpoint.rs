@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::deliverable::Digest;
+use crate::shown::hides_something;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
@@ -15,6 +16,8 @@ pub struct Checkpoint {
     pub run: Option<String>,
     /// The agent that asked; none where somebody with more rights did.
     pub owner: Option<String>,
+    /// Who asked, of whatever role; nobody where a run did.
+    pub created_by: Option<String>,
     pub worker: String,
     pub phase: String,
     /// The type the worker gave it, such as `deliverable`.
@@ -26,6 +29,8 @@ pub struct Checkpoint {
     pub moved: bool,
     pub round: u32,
     pub created_at: Timestamp,
+    /// From then on it counts as rejected, if nobody has answered: the policy's `timeout` with `on_timeout: reject`.
+    pub expires_at: Option<Timestamp>,
     pub resolved_at: Option<Timestamp>,
     pub reason: Option<String>,
     pub resolved_by: Option<String>,
@@ -50,19 +55,18 @@ impl CheckpointId {
             // In an address these mean another place.
             && text != "."
             && text != ".."
-            && !text.chars().any(is_invisible);
+            && !hides_something(&text);
         if sound { Ok(CheckpointId(text)) } else { Err(BadId(text.escape_debug().take(200).collect())) }
+    }
+
+    /// One that was taken before, perhaps when more was allowed; it stays what it is.
+    pub fn stored(text: String) -> Option<CheckpointId> {
+        (!text.is_empty()).then_some(CheckpointId(text))
     }
 
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-/// Characters that do not show, or change how others do: a name with them is a disguise.
-pub fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 impl fmt::Display for CheckpointId {
@@ -135,6 +139,9 @@ impl Verdict {
     }
 }
 
+/// Who a rejection is by that nobody gave.
+pub const TIMEOUT: &str = "timeout";
+
 /// A verdict on its way to a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenVerdict {
@@ -163,7 +170,7 @@ pub enum Refusal {
         "checkpoint `{id}` asks whether its run goes on: approve or reject it, there is nothing to change"
     )]
     NothingToChange { id: CheckpointId },
-    #[error("checkpoint `{id}` belongs to run `{run}` and is withdrawn with it alone")]
+    #[error("checkpoint `{id}` belongs to run `{run}`, and is withdrawn only when the run is cancelled")]
     BelongsToRun { id: CheckpointId, run: String },
     #[error("checkpoint `{id}` changed since it was opened: an approval must name what it approves")]
     Moved { id: CheckpointId, actual: Digest },
@@ -184,9 +191,30 @@ impl Checkpoint {
         self.settle(given.verdict.status(), given.reason.clone(), Some(given.by.clone()), given.at)
     }
 
-    /// What it belonged to is gone.
+    /// What a worker asked for itself is taken back. A run that waits is cancelled instead: it would wait on.
     pub fn withdraw(&self, reason: Option<String>, by: String, at: Timestamp) -> Result<Resolved, Refusal> {
+        if let Some(run) = &self.run {
+            return Err(Refusal::BelongsToRun { id: self.id.clone(), run: run.clone() });
+        }
         self.settle(CheckpointStatus::Withdrawn, reason, Some(by), at)
+    }
+
+    /// The rejection it has become, where its time ran out before somebody answered. It is one whether or not
+    /// anybody has recorded it.
+    pub fn timed_out(&self, now: Timestamp) -> Option<Checkpoint> {
+        let expired_at = self.expires_at.filter(|expires_at| *expires_at <= now)?;
+        (self.status == CheckpointStatus::Pending).then(|| Checkpoint {
+            status: CheckpointStatus::Rejected,
+            reason: Some("nobody answered in time".to_owned()),
+            resolved_by: Some(TIMEOUT.to_owned()),
+            resolved_at: Some(expired_at),
+            ..self.clone()
+        })
+    }
+
+    /// How it stands at a moment: what has timed out is rejected.
+    pub fn standing_at(self, now: Timestamp) -> Checkpoint {
+        self.timed_out(now).unwrap_or(self)
     }
 
     fn settle(
@@ -196,6 +224,10 @@ impl Checkpoint {
         by: Option<String>,
         at: Timestamp,
     ) -> Result<Resolved, Refusal> {
+        // A verdict that comes too late never counts, recorded or not.
+        if let Some(rejected) = self.timed_out(at) {
+            return rejected.settle(status, reason, by, at);
+        }
         if self.status == status {
             return Ok(Resolved::Already);
         }
@@ -232,6 +264,7 @@ mod tests {
             id: CheckpointId::new("c1").unwrap(),
             run: None,
             owner: None,
+            created_by: None,
             worker: "w".into(),
             phase: "p".into(),
             kind: "deliverable".into(),
@@ -240,6 +273,7 @@ mod tests {
             moved: false,
             round: 1,
             created_at: Timestamp::UNIX_EPOCH,
+            expires_at: None,
             resolved_at: None,
             reason: None,
             resolved_by: None,
@@ -291,6 +325,44 @@ mod tests {
     }
 
     #[test]
+    fn a_late_verdict_never_counts() {
+        let second = |second| Timestamp::from_second(second).unwrap();
+        let held = Checkpoint { expires_at: Some(second(10)), ..checkpoint(CheckpointStatus::Pending) };
+        for (verdict, at, expected) in [
+            (Verdict::Approve, 9, "now approved by ann"),
+            (Verdict::Approve, 10, "checkpoint `c1` is already rejected by timeout"),
+            (Verdict::RequestChanges, 11, "checkpoint `c1` is already rejected by timeout"),
+            (Verdict::Reject, 11, "already"),
+        ] {
+            let actual = match held.resolve(&GivenVerdict { at: second(at), ..given(verdict) }) {
+                Ok(Resolved::Now(next)) => format!("now {} by {}", next.status, next.resolved_by.unwrap()),
+                Ok(Resolved::Already) => "already".to_owned(),
+                Err(refusal) => refusal.to_string(),
+            };
+            assert_eq!(actual, expected, "{verdict:?} at {at}");
+        }
+        assert!(held.withdraw(None, "ann".into(), second(11)).is_err());
+        assert_eq!(held.timed_out(second(9)), None);
+        let rejected = held.clone().standing_at(second(60));
+        assert_eq!((rejected.status, rejected.resolved_at), (CheckpointStatus::Rejected, Some(second(10))));
+        let approved = Checkpoint { expires_at: Some(second(10)), ..checkpoint(CheckpointStatus::Approved) };
+        assert_eq!(approved.timed_out(second(60)), None);
+        assert_eq!(checkpoint(CheckpointStatus::Pending).timed_out(Timestamp::MAX), None);
+    }
+
+    #[test]
+    fn the_hold_of_a_run_is_not_withdrawn() {
+        let of_run = Checkpoint { run: Some("r".into()), ..checkpoint(CheckpointStatus::Pending) };
+        for status in CheckpointStatus::ALL {
+            let refused =
+                Checkpoint { status, ..of_run.clone() }.withdraw(None, "ann".into(), Timestamp::MAX);
+            assert!(matches!(refused, Err(Refusal::BelongsToRun { .. })), "{status}");
+        }
+        let own = checkpoint(CheckpointStatus::Pending).withdraw(None, "ann".into(), Timestamp::MAX);
+        assert!(matches!(own, Ok(Resolved::Now(next)) if next.status == CheckpointStatus::Withdrawn));
+    }
+
+    #[test]
     fn ids_are_plain_words() {
         for (id, sound) in [
             ("custom-id-123", true),
@@ -299,6 +371,8 @@ mod tests {
             (" x", false),
             ("a\nb", false),
             ("x\u{202e}evorppa", false),
+            ("build\u{3164}", false),
+            ("ship it \u{1f469}\u{200d}\u{1f4bb}", true),
             (&"x".repeat(201), false),
         ] {
             assert_eq!(CheckpointId::new(id).is_ok(), sound, "{id}");

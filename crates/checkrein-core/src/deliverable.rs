@@ -1,11 +1,12 @@
 //! What a checkpoint asks about, and the digest a verdict is bound to.
 
+use std::collections::HashSet;
 use std::fmt;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
 use sha2::{Digest as _, Sha256};
-
-use crate::document::{Document, Format};
 
 /// Content of a deliverable. A JSON string is text; every other JSON value is kept in its canonical
 /// form, so that the same value has the same digest whoever wrote it.
@@ -14,7 +15,7 @@ pub enum Deliverable {
     Text(String),
     /// Not text, or a file as it came.
     Bytes(Vec<u8>),
-    Json(serde_json::Value),
+    Json(Value),
 }
 
 /// Larger ones belong in a repository or a bucket, with a pointer to them here.
@@ -43,29 +44,48 @@ pub enum DeliverableError {
     TooLarge,
     #[error("the deliverable has no canonical form: {0}")]
     NotCanonical(String),
+    /// Canonical JSON has doubles for numbers.
+    #[error("the number `{0}` would come back as another one")]
+    Inexact(String),
+    #[error("the key `{0}` is given twice")]
+    DuplicateKey(String),
+}
+
+impl DeliverableError {
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            DeliverableError::Inexact(_) => Some("send it as text: write the number between quotes"),
+            DeliverableError::DuplicateKey(_) => Some("leave one of them out"),
+            DeliverableError::TooLarge | DeliverableError::NotCanonical(_) => None,
+        }
+    }
 }
 
 impl Deliverable {
     /// A JSON value as it arrives from a program.
-    pub fn from_json(value: serde_json::Value) -> Deliverable {
+    pub fn from_json(value: Value) -> Deliverable {
         match value {
-            serde_json::Value::String(text) => Deliverable::Text(text),
+            Value::String(text) => Deliverable::Text(text),
             other => Deliverable::Json(other),
         }
     }
 
     /// Text as a person types it: an object or a list is JSON, everything else is the text itself.
-    ///
-    /// JSON whose canonical form would say something else (a key twice, a number of too many digits)
-    /// stays the text it is: what is approved is what was written.
-    pub fn from_typed(text: String) -> Deliverable {
+    pub fn from_typed(text: String) -> Result<Deliverable, DeliverableError> {
         let structured = text.trim_start().starts_with(['{', '[']);
-        let faithful =
-            || Document::parse("deliverable", &text, Format::Json).is_ok() && numbers_are_exact(&text);
-        match serde_json::from_str(&text) {
-            Ok(value) if structured && faithful() => Deliverable::Json(value),
-            _ => Deliverable::Text(text),
+        if !structured || serde_json::from_str::<IgnoredAny>(&text).is_err() {
+            return Ok(Deliverable::Text(text));
         }
+        check_exact(&text)?;
+        let value = serde_json::from_str(&text);
+        value.map(Deliverable::Json).map_err(|error| DeliverableError::NotCanonical(error.to_string()))
+    }
+
+    /// JSON the engine makes of what agents hand in, which is coerced and not refused: a number that canonical
+    /// JSON cannot hold is written as text.
+    pub fn from_data(mut value: Value) -> Deliverable {
+        spell_out(&mut value);
+        Deliverable::Json(value)
     }
 
     /// Bytes of a file: text where they are text.
@@ -80,8 +100,13 @@ impl Deliverable {
         let bytes = match self {
             Deliverable::Text(text) => text.into_bytes(),
             Deliverable::Bytes(bytes) => bytes,
-            Deliverable::Json(value) => serde_json_canonicalizer::to_vec(&value)
-                .map_err(|error| DeliverableError::NotCanonical(error.to_string()))?,
+            Deliverable::Json(value) => {
+                if let Some(number) = first_rounded(&value) {
+                    return Err(DeliverableError::Inexact(number.to_string()));
+                }
+                serde_json_canonicalizer::to_vec(&value)
+                    .map_err(|error| DeliverableError::NotCanonical(error.to_string()))?
+            }
         };
         if bytes.len() > DELIVERABLE_BYTES_MAX {
             return Err(DeliverableError::TooLarge);
@@ -108,8 +133,8 @@ impl From<Vec<u8>> for Deliverable {
     }
 }
 
-impl From<serde_json::Value> for Deliverable {
-    fn from(value: serde_json::Value) -> Deliverable {
+impl From<Value> for Deliverable {
+    fn from(value: Value) -> Deliverable {
         Deliverable::from_json(value)
     }
 }
@@ -120,7 +145,7 @@ impl Encoding {
     fn of(bytes: &[u8]) -> Encoding {
         let structured = matches!(bytes.first(), Some(b'{' | b'['));
         let canonical = || {
-            let value = serde_json::from_slice::<serde_json::Value>(bytes).ok()?;
+            let value = serde_json::from_slice::<Value>(bytes).ok()?;
             serde_json_canonicalizer::to_vec(&value).ok()
         };
         if structured && canonical().as_deref() == Some(bytes) {
@@ -133,33 +158,121 @@ impl Encoding {
     }
 }
 
-/// Whether every number survives the 64-bit floats of canonical JSON: 15 digits always do.
-fn numbers_are_exact(json: &str) -> bool {
-    const DIGITS_MAX: usize = 15;
-    let mut in_string = false;
+/// Whether JSON still says the same once it was read (R2): no number becomes another one, and no key stands
+/// twice. It has to be well formed.
+pub fn check_exact(json: &str) -> Result<(), DeliverableError> {
+    // The keys of every object that is open; a list has none.
+    let mut open: Vec<HashSet<String>> = Vec::new();
+    let mut rest = json;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '"' => {
+                let (text, after) = rest.split_at_checked(string_length(rest)).unwrap_or((rest, ""));
+                if after.trim_start().starts_with(':')
+                    && let Some(keys) = open.last_mut()
+                {
+                    let key: String = serde_json::from_str(text).unwrap_or_else(|_| text.to_owned());
+                    let name = beginning(&key);
+                    if !keys.insert(key) {
+                        return Err(DeliverableError::DuplicateKey(name));
+                    }
+                }
+                text.len()
+            }
+            '{' | '[' => {
+                open.push(HashSet::new());
+                1
+            }
+            '}' | ']' => {
+                open.pop();
+                1
+            }
+            '-' | '0'..='9' => {
+                let of_number = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+                let number = rest.split_once(|c| !of_number(c)).map_or(rest, |(number, _)| number);
+                if !is_exact(number) {
+                    return Err(DeliverableError::Inexact(beginning(number)));
+                }
+                number.len()
+            }
+            other => other.len_utf8(),
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Of the string a text begins with, its quotes included.
+fn string_length(text: &str) -> usize {
     let mut escaped = false;
-    let (mut digits, mut zeros) = (0, 0);
-    let mut in_exponent = false;
-    for c in json.chars() {
-        if in_string {
-            (in_string, escaped) = (escaped || c != '"', !escaped && c == '\\');
-            continue;
-        }
-        match c {
-            '"' => in_string = true,
-            // Zeros before the first digit and after the last one say nothing.
-            '0' if digits == 0 || in_exponent => {}
-            '0' => zeros += 1,
-            '1'..='9' if !in_exponent => (digits, zeros) = (digits + zeros + 1, 0),
-            '0'..='9' | '.' | '-' | '+' => {}
-            'e' | 'E' if digits > 0 => in_exponent = true,
-            _ => (digits, zeros, in_exponent) = (0, 0, false),
-        }
-        if digits > DIGITS_MAX {
-            return false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1,
+            _ => {}
         }
     }
-    true
+    text.len()
+}
+
+/// Whether the double nearest to a number, in its shortest form, is the same number.
+fn is_exact(number: &str) -> bool {
+    match number.parse::<f64>() {
+        Ok(double) if double.is_finite() => decimal(number) == decimal(&format!("{double:e}")),
+        _ => false,
+    }
+}
+
+/// The digits of a number without zeros at their ends, and the power of ten of the last one.
+fn decimal(number: &str) -> (String, i64) {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{}{fraction}", whole.trim_start_matches('-'));
+    let digits = digits.trim_start_matches('0');
+    let significant = digits.trim_end_matches('0');
+    if significant.is_empty() {
+        return (String::new(), 0);
+    }
+    let places = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
+    let exponent: i64 = exponent.parse().unwrap_or(i64::MAX);
+    let power = exponent.saturating_sub(places(fraction));
+    (significant.to_owned(), power.saturating_add(places(digits)).saturating_sub(places(significant)))
+}
+
+/// Whether canonical JSON cannot hold a number.
+fn is_rounded(number: &Number) -> bool {
+    const INTEGER_MAX: u64 = 1 << 53;
+    let small =
+        number.as_i64().map(i64::unsigned_abs).or(number.as_u64()).is_some_and(|whole| whole <= INTEGER_MAX);
+    !small && !is_exact(&number.to_string())
+}
+
+fn first_rounded(value: &Value) -> Option<&Number> {
+    match value {
+        Value::Number(number) => Some(number).filter(|number| is_rounded(number)),
+        Value::Array(items) => items.iter().find_map(first_rounded),
+        Value::Object(fields) => fields.values().find_map(first_rounded),
+        Value::Null | Value::Bool(_) | Value::String(_) => None,
+    }
+}
+
+fn spell_out(value: &mut Value) {
+    match value {
+        Value::Number(number) if is_rounded(number) => *value = Value::String(number.to_string()),
+        Value::Array(items) => items.iter_mut().for_each(spell_out),
+        Value::Object(fields) => fields.values_mut().for_each(spell_out),
+        _ => {}
+    }
+}
+
+/// Of something in a message, where it may be long.
+fn beginning(text: &str) -> String {
+    const CHARS_MAX: usize = 60;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 impl Content {
@@ -277,32 +390,57 @@ mod tests {
             digest(Deliverable::from_json(json!({"b": 1, "a": [1.0, "ü"]}))),
             of(r#"{"a":[1,"ü"],"b":1}"#)
         );
-        assert_eq!(digest(Deliverable::from_typed(r#" { "b":1, "a":2 } "#.into())), of(r#"{"a":2,"b":1}"#));
-        assert_eq!(digest(Deliverable::from_typed("42".into())), of("42"));
-        assert_eq!(digest(Deliverable::from_typed("{not json".into())), of("{not json"));
+        assert_eq!(
+            digest(Deliverable::from_typed(r#" { "b":1, "a":2 } "#.into()).unwrap()),
+            of(r#"{"a":2,"b":1}"#)
+        );
+        assert_eq!(digest(Deliverable::from_typed("42".into()).unwrap()), of("42"));
+        assert_eq!(digest(Deliverable::from_typed("{not json".into()).unwrap()), of("{not json"));
         assert_eq!(digest(Deliverable::from_bytes(vec![0xff, 0])), Digest::of(&[0xff, 0]).to_string());
     }
 
     #[test]
-    fn what_canonical_json_would_change_stays_text() {
-        for text in [
-            r#"{"amount": 9007199254740993}"#,
-            r#"{"big": 123456789012345678901234567890}"#,
-            r#"{"a": 1, "a": 2}"#,
-            r#"[0.1234567890123456789]"#,
+    fn what_reading_would_change_is_refused() {
+        let number = |text: &str| Err(DeliverableError::Inexact(text.to_owned()));
+        let key = |text: &str| Err(DeliverableError::DuplicateKey(text.to_owned()));
+        for (text, expected) in [
+            (r#"{"amount": 9007199254740993}"#, number("9007199254740993")),
+            (r#"{"amount": -9007199254740993}"#, number("-9007199254740993")),
+            (r#"{"big": 123456789012345678901234567890}"#, number("123456789012345678901234567890")),
+            ("[0.1234567890123456789]", number("0.1234567890123456789")),
+            ("[1e400]", number("1e400")),
+            ("[1, 1e-400]", number("1e-400")),
+            (r#"{"a": 1, "a": 2}"#, key("a")),
+            (r#"{"a": 1, "\u0061": 1}"#, key("a")),
+            (r#"[{"x": {"b": 1, "c": [], "b": 1}}]"#, key("b")),
         ] {
-            assert_eq!(Deliverable::from_typed(text.into()), Deliverable::Text(text.into()));
+            assert_eq!(Deliverable::from_typed(text.into()).map(drop), expected, "{text}");
         }
-        for text in
-            [r#"{"amount": 900719925474099, "id": "12345678901234567890", "x": 1e300}"#, "[-0.000123]"]
-        {
-            assert!(matches!(Deliverable::from_typed(text.into()), Deliverable::Json(_)), "{text}");
+        for text in [
+            r#"{"amount": 9007199254740992, "id": "12345678901234567890", "x": 1e300, "y": 100000000000000000000}"#,
+            "[-0.000123, 0.1, 1.0, 1.50, -0, 0.0, 5E-3, 1e+2, 123456789.123, 18446744073709552000]",
+            r#"[{"a": 1}, {"a": 2, "b": {"a": "a:{\"a\"", "c": "\\"}}, "a", "a"]"#,
+        ] {
+            let read = Deliverable::from_typed(text.into());
+            assert!(matches!(read, Ok(Deliverable::Json(_))), "{text}: {read:?}");
+            assert!(read.unwrap().content().is_ok(), "{text}");
         }
     }
 
     #[test]
+    fn values_of_programs_are_held_to_the_same() {
+        let big = json!({"a": [1, {"b": 9_007_199_254_740_993_u64}]});
+        let refused = Deliverable::from_json(big.clone()).content();
+        assert_eq!(refused, Err(DeliverableError::Inexact("9007199254740993".into())));
+        let made = Deliverable::from_data(big).content().unwrap();
+        assert_eq!(made.bytes, br#"{"a":[1,{"b":"9007199254740993"}]}"#);
+        assert_eq!(Deliverable::from_json(Value::Null).content().unwrap().bytes, b"null");
+        assert!(Deliverable::from_json(json!([u32::MAX, i32::MIN, 1e300, 0.1, -1])).content().is_ok());
+    }
+
+    #[test]
     fn the_same_bytes_read_the_same_whoever_handed_them_in() {
-        let typed = Deliverable::from_typed(r#"{"k":1}"#.into()).content().unwrap();
+        let typed = Deliverable::from_typed(r#"{"k":1}"#.into()).unwrap().content().unwrap();
         let file = Deliverable::from_bytes(br#"{"k":1}"#.to_vec()).content().unwrap();
         assert_eq!(typed, file);
         assert_eq!(file.deliverable(), Deliverable::Json(json!({"k": 1})));

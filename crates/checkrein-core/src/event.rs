@@ -22,6 +22,9 @@ pub enum Event {
         /// The agent that asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<String>,
+        /// Who asked; not known of old events, and nobody where a run did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        created_by: Option<String>,
         worker: String,
         phase: String,
         #[serde(rename = "type")]
@@ -31,6 +34,9 @@ pub enum Event {
         round: u32,
         /// Pending, or not required.
         status: CheckpointStatus,
+        /// From then on it counts as rejected, if nobody has answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
     },
     CheckpointResolved {
         status: CheckpointStatus,
@@ -61,12 +67,14 @@ impl Event {
         Event::CheckpointCreated {
             run: checkpoint.run.clone(),
             owner: checkpoint.owner.clone(),
+            created_by: checkpoint.created_by.clone(),
             worker: checkpoint.worker.clone(),
             phase: checkpoint.phase.clone(),
             kind: checkpoint.kind.clone(),
             digest: checkpoint.digest,
             round: checkpoint.round,
             status: checkpoint.status,
+            expires_at: checkpoint.expires_at,
         }
     }
 
@@ -103,13 +111,26 @@ pub fn fold_checkpoint(
 ) -> Option<Checkpoint> {
     use CheckpointStatus::{NotRequired, Pending};
     match (event, so_far) {
-        (Event::CheckpointCreated { run, owner, worker, phase, kind, digest, round, status }, None)
-            if matches!(status, Pending | NotRequired) =>
-        {
+        (
+            Event::CheckpointCreated {
+                run,
+                owner,
+                created_by,
+                worker,
+                phase,
+                kind,
+                digest,
+                round,
+                status,
+                expires_at,
+            },
+            None,
+        ) if matches!(status, Pending | NotRequired) => {
             Some(Checkpoint {
                 id: id.clone(),
                 run: run.clone(),
                 owner: owner.clone(),
+                created_by: created_by.clone(),
                 worker: worker.clone(),
                 phase: phase.clone(),
                 kind: kind.clone(),
@@ -118,6 +139,7 @@ pub fn fold_checkpoint(
                 moved: false,
                 round: *round,
                 created_at: at,
+                expires_at: *expires_at,
                 // Where none was required, the question was its own answer.
                 resolved_at: (*status == NotRequired).then_some(at),
                 reason: None,
@@ -154,12 +176,14 @@ mod tests {
         let created = |status| Event::CheckpointCreated {
             run: None,
             owner: None,
+            created_by: None,
             worker: "w".into(),
             phase: "p".into(),
             kind: "deliverable".into(),
             digest: Digest::of(b"draft"),
             round: 1,
             status,
+            expires_at: None,
         };
         let moved = |content: &[u8]| Event::CheckpointMoved { digest: Digest::of(content) };
         let resolved = |status, content: &[u8]| Event::CheckpointResolved {

@@ -12,6 +12,7 @@ pub mod finding;
 pub mod response;
 pub mod tally;
 
+pub mod omission;
 pub mod plan;
 pub mod report;
 pub mod run;
@@ -32,5 +33,6 @@ pub mod config;
 pub mod document;
 pub mod duration;
 pub mod label;
+pub mod secret;
 pub mod shown;
 pub mod word_diff;

@@ -197,11 +197,16 @@ impl Response {
 
     /// Adds a warning that Checkrein itself states.
     pub fn warn(&mut self, text: String) {
+        self.warn_of(Category::Other, text);
+    }
+
+    /// The same, where what it is about is known.
+    pub fn warn_of(&mut self, category: Category, text: String) {
         if self.status == Status::Success {
             self.status = Status::Warning;
         }
         let (kind, severity) = (FindingKind::Warning, Severity::DEFAULT);
-        self.warnings.push(Finding { kind, severity, ..certain(text) });
+        self.warnings.push(Finding { kind, severity, category, ..certain(text) });
     }
 
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {

@@ -2,6 +2,8 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use crate::shown::emoji_length;
+
 /// A piece of a line, and whether it is what changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -56,7 +58,7 @@ fn words(line: &str) -> Vec<&str> {
     while let Some(first) = rest.chars().next() {
         let class = class(first);
         let end = match class {
-            Class::Sign => first.len_utf8(),
+            Class::Sign => emoji_length(rest).max(first.len_utf8()),
             _ => rest.find(|c| self::class(c) != class).unwrap_or(rest.len()),
         };
         let (word, after) = rest.split_at(end);

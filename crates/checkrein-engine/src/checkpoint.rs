@@ -4,21 +4,26 @@ use std::time::Duration;
 
 use checkrein_core::boundary::Boundary;
 use checkrein_core::checkpoint::{
-    Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Refusal, Resolved, Verdict, is_invisible,
+    Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Refusal, Resolved, Verdict,
 };
 use checkrein_core::config::Reviewer;
 use checkrein_core::decision::{Outcome, Situation, decide};
 use checkrein_core::deliverable::{Content, Deliverable, Digest};
 use checkrein_core::event::Event;
-use checkrein_core::principal::Principal;
+use checkrein_core::omission::Omission;
+use checkrein_core::principal::{Principal, Role};
 use checkrein_core::run::job::NewComment;
 use checkrein_core::run::{HoldKind, RunId};
+use checkrein_core::shown::hides_something;
 use checkrein_store::{CheckpointFilter, Commit, CommitError, Page, StoredCheckpoint, Version};
 use uuid::Uuid;
 
 use crate::authority::{Act, require};
 use crate::sight::{owner, sight};
 use crate::{Engine, EngineError};
+
+/// So many timeouts are looked for at once.
+const OVERDUE_MAX: usize = 100;
 
 /// The reason of a verdict nobody thought about (C11).
 pub(crate) const AUTOMATIC: &str = "approved automatically";
@@ -45,7 +50,7 @@ pub struct VerdictRequest {
     pub comments: Vec<NewComment>,
     /// On a new branch instead of the one that was looked at (L4).
     pub start_over: bool,
-    /// Also where changes are requested of single files (X13).
+    /// Also where changes are requested of single files (X13), or parts are not shown (R17).
     pub confirmed: bool,
     /// Whether a verdict on a review has to name what was looked at (X10).
     pub naming: Naming,
@@ -123,7 +128,7 @@ impl Engine {
             }
         }
         for (name, text) in [("worker", &new.worker), ("phase", &new.phase), ("type", &new.kind)] {
-            if text.chars().any(is_invisible) {
+            if hides_something(text) {
                 return Err(EngineError::Invisible(name));
             }
         }
@@ -151,6 +156,7 @@ impl Engine {
             id,
             run: None,
             owner: owner(by),
+            created_by: Some(by.name.clone()),
             worker: new.worker,
             phase: new.phase,
             kind: new.kind,
@@ -159,14 +165,19 @@ impl Engine {
             moved: false,
             round: 1,
             created_at: now,
+            expires_at: policy.deadline(now),
             resolved_at: None,
             reason: None,
             resolved_by: None,
         };
         let (checkpoint, events) = match (decision.outcome, self.settings.reviewer(&held.worker)) {
             (Outcome::Proceed, _) => {
-                let recorded =
-                    Checkpoint { status: CheckpointStatus::NotRequired, resolved_at: Some(now), ..held };
+                let recorded = Checkpoint {
+                    status: CheckpointStatus::NotRequired,
+                    resolved_at: Some(now),
+                    expires_at: None,
+                    ..held
+                };
                 let created = Event::created(&recorded);
                 (recorded, vec![created])
             }
@@ -205,7 +216,7 @@ impl Engine {
                 let there = self.checkpoint_row(checkpoint.id.as_str()).await?.checkpoint;
                 let seen = self.sees(by, there.id.as_str()).await?;
                 if seen && there.same_submission(&checkpoint) {
-                    Ok(there)
+                    Ok(there.standing_at(self.now()))
                 } else {
                     Err(EngineError::OtherContent(there.id))
                 }
@@ -223,7 +234,8 @@ impl Engine {
     ) -> Result<Checkpoint, EngineError> {
         require(by, Act::GiveVerdict)?;
         let silent = request.reason.as_ref().is_none_or(|reason| reason.trim().is_empty());
-        if silent && request.verdict != Verdict::Approve {
+        // Nobody can do what they are not told; a rejection says enough by itself (R12).
+        if silent && request.verdict == Verdict::RequestChanges {
             return Err(EngineError::Empty("message"));
         }
         let waiting = self.waiting_of(id).await?;
@@ -240,6 +252,9 @@ impl Engine {
             Some(Judged::Commit(_)) => return Err(EngineError::NotAReview(id.to_owned())),
             None => None,
         };
+        if request.verdict == Verdict::Approve && !request.confirmed {
+            self.check_shown(id).await?;
+        }
         let tell = |next: &Checkpoint| Event::resolved_by(next, by);
         self.resolve(id, request.version, tell, |checkpoint| {
             if checkpoint.run.is_some() && request.verdict == Verdict::RequestChanges {
@@ -257,21 +272,52 @@ impl Engine {
         .await
     }
 
-    /// Nobody answered in time, and the policy makes that a no; it is never a yes.
-    pub(crate) async fn time_out(&self, id: &str) -> Result<Checkpoint, EngineError> {
-        self.resolve(id, None, Event::resolved, |checkpoint| {
-            checkpoint.resolve(&GivenVerdict {
-                verdict: Verdict::Reject,
-                reason: Some("nobody answered in time".to_owned()),
-                by: "timeout".to_owned(),
-                digest: None,
-                at: self.now().max(checkpoint.created_at),
-            })
-        })
-        .await
+    /// Whether a person can have seen all that waits here. What one id stands for never changes.
+    async fn check_shown(&self, id: &str) -> Result<(), EngineError> {
+        let view = self.view(self.checkpoint_row(id).await?).await?;
+        let CheckpointView { checkpoint, content: Some(content), .. } = view else { return Ok(()) };
+        let omissions = Omission::of_content(&content, checkpoint.run.is_some());
+        if checkpoint.status == CheckpointStatus::Pending && !omissions.is_empty() {
+            return Err(EngineError::NotShown { id: checkpoint.id, omissions });
+        }
+        Ok(())
     }
 
-    /// Takes a checkpoint back because what it belonged to is gone.
+    /// Puts on record what nobody answered in time: a rejection, never an approval. Whoever lives and may write does
+    /// this now and then; until then it counts as rejected all the same.
+    pub async fn record_timeouts(&self) -> Result<(), EngineError> {
+        loop {
+            let overdue = self.store.overdue_checkpoints(self.now(), OVERDUE_MAX).await?;
+            for stored in &overdue {
+                self.time_out(stored.checkpoint.id.as_str()).await?;
+            }
+            if overdue.len() < OVERDUE_MAX {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The checkpoint as it is once its timeout is on record, if it has timed out.
+    pub(crate) async fn time_out(&self, id: &str) -> Result<Checkpoint, EngineError> {
+        loop {
+            let StoredCheckpoint { checkpoint, version, .. } = self.checkpoint_row(id).await?;
+            let Some(rejected) = checkpoint.timed_out(self.now()) else { return Ok(checkpoint) };
+            let commit = Commit {
+                expected: version,
+                events: vec![Event::resolved(&rejected)],
+                at: rejected.resolved_at.unwrap_or_else(|| self.now()),
+                checkpoint: rejected.clone(),
+                content: None,
+            };
+            match self.store.commit(commit).await {
+                Ok(()) => return Ok(rejected),
+                Err(CommitError::Conflict | CommitError::LeaseLost) => {}
+                Err(CommitError::Store(error)) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Takes back what a worker asked: whoever asked may, and an admin.
     pub async fn withdraw_checkpoint(
         &self,
         by: &Principal,
@@ -280,6 +326,10 @@ impl Engine {
         expected: Option<Version>,
     ) -> Result<Checkpoint, EngineError> {
         require(by, Act::Withdraw)?;
+        let asked = self.seen_checkpoint(by, id).await?.checkpoint;
+        if asked.run.is_none() && !may_withdraw(by, &asked) {
+            return Err(EngineError::OthersCheckpoint { id: asked.id, name: by.name.clone() });
+        }
         let tell = |next: &Checkpoint| Event::resolved_by(next, by);
         self.resolve(id, expected, tell, |checkpoint| {
             checkpoint.withdraw(reason.clone(), by.name.clone(), self.now().max(checkpoint.created_at))
@@ -302,8 +352,16 @@ impl Engine {
         limit: usize,
     ) -> Result<Page<StoredCheckpoint>, EngineError> {
         require(by, Act::Read)?;
-        let own = sight(by).map(|owner| CheckpointFilter { owner: Some(owner.to_owned()), ..filter.clone() });
-        Ok(self.store.checkpoints(own.as_ref().unwrap_or(filter), after, limit).await?)
+        let now = self.now();
+        let owner = sight(by).map(str::to_owned).or_else(|| filter.owner.clone());
+        let filter = CheckpointFilter { owner, now: Some(now), ..filter.clone() };
+        let mut page = self.store.checkpoints(&filter, after, limit).await?;
+        for stored in &mut page.items {
+            if let Some(rejected) = stored.checkpoint.timed_out(now) {
+                stored.checkpoint = rejected;
+            }
+        }
+        Ok(page)
     }
 
     /// Waits until the checkpoint is decided, or `at_most`; what it is then, perhaps still pending.
@@ -313,28 +371,53 @@ impl Engine {
         id: &str,
         at_most: Option<Duration>,
     ) -> Result<CheckpointView, EngineError> {
-        require(by, Act::Read)?;
-        let mut changes = self.store.changes()?;
         let decided = async {
             loop {
-                changes.borrow_and_update();
-                let stored = self.seen_checkpoint(by, id).await?;
-                if stored.checkpoint.status != CheckpointStatus::Pending {
-                    return Ok(stored);
+                let seen = self.checkpoint(by, id).await?;
+                if seen.checkpoint.status != CheckpointStatus::Pending {
+                    return Ok(seen);
                 }
-                if changes.changed().await.is_err() {
-                    return Err(EngineError::Store(checkrein_store::StoreError::Closed));
+                let Some(left) = self.time_left(&seen.checkpoint) else {
+                    return self.decided_checkpoint(by, id).await;
+                };
+                if let Ok(decided) = tokio::time::timeout(left, self.decided_checkpoint(by, id)).await {
+                    return decided;
                 }
             }
         };
-        let stored = match at_most {
-            None => decided.await?,
+        match at_most {
+            None => decided.await,
             Some(at_most) => match tokio::time::timeout(at_most, decided).await {
-                Ok(decided) => decided?,
-                Err(_) => self.seen_checkpoint(by, id).await?,
+                Ok(decided) => decided,
+                Err(_) => self.checkpoint(by, id).await,
             },
-        };
-        self.view(stored).await
+        }
+    }
+
+    /// Waits until somebody decides the checkpoint. That its time runs out wakes nobody here: whoever waits sees to that.
+    pub(crate) async fn decided_checkpoint(
+        &self,
+        by: &Principal,
+        id: &str,
+    ) -> Result<CheckpointView, EngineError> {
+        require(by, Act::Read)?;
+        let mut changes = self.store.changes()?;
+        loop {
+            changes.borrow_and_update();
+            let stored = self.seen_checkpoint(by, id).await?;
+            if stored.checkpoint.status != CheckpointStatus::Pending {
+                return self.view(stored).await;
+            }
+            if changes.changed().await.is_err() {
+                return Err(EngineError::Store(checkrein_store::StoreError::Closed));
+            }
+        }
+    }
+
+    /// How long a person has for the answer, where that is limited; a moment at least, so that waiting is waiting.
+    pub(crate) fn time_left(&self, checkpoint: &Checkpoint) -> Option<Duration> {
+        let left = checkpoint.expires_at?.duration_since(self.now());
+        Some(Duration::try_from(left).unwrap_or_default().max(Duration::from_millis(1)))
     }
 
     /// Forgets every checkpoint with its events and contents; tokens stay. For tests.
@@ -361,6 +444,11 @@ impl Engine {
             match expect_version(id, expected, version) {
                 Err(_) if guessed => continue,
                 checked => checked?,
+            }
+            // What has timed out is put on record first: then the record refuses.
+            if !guessed && checkpoint.timed_out(self.now()).is_some() {
+                self.time_out(id).await?;
+                continue;
             }
             let next = match settle(&checkpoint) {
                 Ok(Resolved::Now(next)) => *next,
@@ -418,6 +506,15 @@ impl Engine {
         let StoredCheckpoint { checkpoint, version, .. } = stored;
         let content = self.store.content(&checkpoint.digest).await?;
         Ok(CheckpointView { checkpoint, content, version })
+    }
+}
+
+/// Whoever made it, and an admin. An agent's name may be a person's as well, so each is known in its own way.
+fn may_withdraw(by: &Principal, checkpoint: &Checkpoint) -> bool {
+    match by.role {
+        Role::Admin => true,
+        Role::Agent => checkpoint.owner.as_ref() == Some(&by.name),
+        _ => checkpoint.owner.is_none() && checkpoint.created_by.as_ref() == Some(&by.name),
     }
 }
 

@@ -67,6 +67,7 @@ pub fn define(
     let mut odd: Vec<String> = resolution.problems.iter().map(ToString::to_string).collect();
     let (plan, more) = Plan::resolve(chain)?;
     odd.extend(more.iter().map(ToString::to_string));
+    known_phases(&start, &plan)?;
     let plan = with_agent(plan, settings)?;
     no_written_secrets(&plan, settings, &values)?;
     for secret in plan.secrets.iter().chain(settings.secrets()) {
@@ -78,14 +79,7 @@ pub fn define(
         }
     }
     for phase in &request.phases {
-        let names = || plan.phases.iter().map(|phase| phase.name.as_str());
-        if !names().any(|name| name == phase) {
-            let hint = match closest(phase, names()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("phases: {}", names().collect::<Vec<_>>().join(", ")),
-            };
-            return refuse(format!("there is no phase `{phase}`"), hint);
-        }
+        known_phase(&plan, phase, "--phase")?;
     }
     let Some(text) = directory.to_str() else {
         let message = format!("`{}` is not UTF-8", directory.display());
@@ -105,12 +99,34 @@ pub fn define(
     Ok(Defined { definition, odd })
 }
 
+/// What is given at the start names phases of this workflow.
+fn known_phases(start: &[Layer], plan: &Plan) -> Result<(), DefinitionError> {
+    for layer in start {
+        for (path, phase) in layer.block.phases_named() {
+            known_phase(plan, phase, &format!("{} {}", layer.origin.name, path.join(".")))?;
+        }
+    }
+    Ok(())
+}
+
+fn known_phase(plan: &Plan, phase: &str, place: &str) -> Result<(), DefinitionError> {
+    let names = || plan.phases.iter().map(|phase| phase.name.as_str());
+    if names().any(|name| name == phase) {
+        return Ok(());
+    }
+    let hint = match closest(phase, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("phases: {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    refuse(format!("{place}: there is no phase `{phase}`"), hint)
+}
+
 fn refuse<T>(message: String, hint: impl Into<String>) -> Result<T, DefinitionError> {
     Err(DefinitionError::Refused { message, hint: Some(hint.into()) })
 }
 
 /// What is left to an agent needs one; better said now than at the third phase.
-fn with_agent(plan: Plan, settings: &Settings) -> Result<Plan, DefinitionError> {
+pub fn with_agent(plan: Plan, settings: &Settings) -> Result<Plan, DefinitionError> {
     let agent = plan.agent.clone().or_else(|| settings.agent().map(str::to_owned));
     let phases = plan.phases.iter().filter(|phase| phase.enabled);
     let needs = phases.flat_map(|phase| &phase.tasks).find(|task| matches!(task.action, Action::Agent(_)));

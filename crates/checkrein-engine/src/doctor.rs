@@ -299,7 +299,7 @@ fn nearest_directory(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::Namespaces;
+    use crate::process::{Limiting, MemoryLimit, Namespaces, ProcessLimit};
 
     #[test]
     fn a_file_system_that_may_be_shared_is_worth_a_warning() {
@@ -318,7 +318,8 @@ mod tests {
 
     #[test]
     fn a_sandbox_is_as_good_as_its_walls() {
-        let with = |landlock| Ok(Protection { namespaces: Namespaces::User, landlock });
+        let limits = Limiting { memory: MemoryLimit::Process, processes: ProcessLimit::User };
+        let with = |landlock| Ok(Protection { namespaces: Namespaces::User, landlock, limits });
         for (available, state, words) in [
             (with(Landlock::Scoped { abi: 7 }), State::Good, "in a user namespace, Landlock ABI 7"),
             (with(Landlock::Files { abi: 4 }), State::Info, "in a user namespace, Landlock ABI 4"),

@@ -7,6 +7,7 @@ use checkrein_core::companion::ProposalStatus;
 use checkrein_core::deliverable::DeliverableError;
 use checkrein_core::document::Problems;
 use checkrein_core::frame::FrameError;
+use checkrein_core::omission::{Omission, listed};
 use checkrein_core::principal::Role;
 use checkrein_core::run::RunId;
 use checkrein_core::run::job::HandInRefusal;
@@ -92,6 +93,10 @@ pub enum EngineError {
     NoAgent,
     #[error("the sandbox cannot be used: {0}")]
     NoSandbox(String),
+    #[error("jobs over HTTP run in the sandbox, and it cannot be used here: {0}")]
+    SandboxMissing(String),
+    #[error("jobs over HTTP run in the sandbox here, and this one asks for none")]
+    SandboxRequired,
     #[error("`{0}` cannot be the name of a document")]
     BadDocument(String),
     #[error("expert `{name}` is not in the commit the job starts from; `{}` is not committed", path.display())]
@@ -100,6 +105,13 @@ pub enum EngineError {
     Unnamed(CheckpointId),
     #[error("changes were requested of {} in `{id}`: an approval needs to be confirmed", files.join(", "))]
     MarkedFiles { id: CheckpointId, files: Vec<String> },
+    #[error(
+        "parts of `{id}` are not shown, and an approval of them needs to be confirmed: {}",
+        listed(omissions)
+    )]
+    NotShown { id: CheckpointId, omissions: Vec<Omission> },
+    #[error("`{id}` cannot be approved: {problem}")]
+    BadTodos { id: CheckpointId, problem: String },
     #[error("`{0}` was decided before; the comments were not added")]
     CommentsTooLate(CheckpointId),
     #[error("`{id}` cannot be merged: there is a conflict in {}", files.join(", "))]
@@ -168,6 +180,8 @@ pub enum EngineError {
     Refused(#[from] Refusal),
     #[error("{name} may not {}: that takes the role {}, not {role}", act.name(), least(*act))]
     Forbidden { name: String, role: Role, act: Act },
+    #[error("{name} did not make checkpoint `{id}`: who made it withdraws it, or an admin")]
+    OthersCheckpoint { id: CheckpointId, name: String },
     #[error("the token speaks for worker `{own}`, not for `{other}`")]
     OtherWorker { own: String, other: String },
     #[error("the token in CHECKREIN_TOKEN is not valid: {0}")]

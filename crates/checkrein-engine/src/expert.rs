@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use checkrein_core::config::{BUILTIN_EXPERTS, Expert, ExpertFile, JobSettings, Settings, Subject};
+use checkrein_core::config::{BUILTIN_EXPERTS, Expert, ExpertFile, JobSettings, Owner, Settings, Subject};
 use checkrein_core::document::{Document, Format, Problem, Problems};
 use checkrein_core::policy::{Resolution, Scope};
 use checkrein_core::principal::Principal;
@@ -46,7 +46,8 @@ pub fn expert_among(files: &ExpertFiles, name: &str) -> Result<Expert, Problems>
         let text = std::fs::read_to_string(path)
             .map_err(|error| Problem::error(&shown, format!("it cannot be read: {error}")))?;
         let document = Document::parse(&shown, &text, Format::of_name(&shown))?;
-        ExpertFile::read(&Arc::new(document)).map(|(file, _)| Some(file))
+        let owner = Owner::of_expert(&path.display().to_string());
+        ExpertFile::read(&Arc::new(document), owner).map(|(file, _)| Some(file))
     };
     Expert::find(name, file, &known)
 }
@@ -54,6 +55,9 @@ pub fn expert_among(files: &ExpertFiles, name: &str) -> Result<Expert, Problems>
 /// What an expert comes to.
 pub fn find_expert(settings: &Settings, files: &ExpertFiles, name: &str) -> Result<FoundExpert, Problems> {
     let expert = expert_among(files, name)?;
+    if let Some((file, name)) = expert.agent_of_project() {
+        settings.known_agent(&file.document, name)?;
+    }
     let resolution = settings.resolve(Scope::Job, Subject::Expert(&expert), &[])?;
     let job = Expert::job_settings(Some(&expert), None);
     let agent = job.agent.clone().or_else(|| settings.agent().map(str::to_owned));

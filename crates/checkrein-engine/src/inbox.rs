@@ -4,6 +4,7 @@ use checkrein_core::boundary::Boundary;
 use checkrein_core::checkpoint::{Checkpoint, CheckpointStatus};
 use checkrein_core::decision::{Situation, decide};
 use checkrein_core::deliverable::{Content, Deliverable};
+use checkrein_core::omission::Omission;
 use checkrein_core::principal::Principal;
 use checkrein_core::shown::count;
 use checkrein_store::{CheckpointFilter, Page, StoredCheckpoint, Version};
@@ -31,6 +32,8 @@ pub struct Asks {
     pub because: Vec<String>,
     /// What is asked about, in the words of who asks; the beginning of it where it is long.
     pub about: String,
+    /// What its own page does not show either; of a review the review says it.
+    pub omissions: Vec<Omission>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +78,7 @@ impl Engine {
                 question: format!("{} wants a {} approved.", checkpoint.worker, spaced(&checkpoint.kind)),
                 subject: String::new(),
                 because: self.reasons_of_worker(checkpoint)?,
+                omissions: content.map(|content| Omission::of_content(content, false)).unwrap_or_default(),
                 about: about(deliverable),
             });
         }
@@ -91,6 +95,7 @@ impl Engine {
             question: text("question"),
             subject: if review { first_line(&text("description")) } else { String::new() },
             because: because.into_iter().collect(),
+            omissions: content.map(|content| Omission::of_content(content, true)).unwrap_or_default(),
             about: beginning(&if review { text("summary") } else { found(&asked) }),
         })
     }

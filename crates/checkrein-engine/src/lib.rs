@@ -2,6 +2,7 @@
 //! [`Engine`]; the command line, HTTP and MCP call the same one.
 
 mod agent;
+mod agent_dir;
 mod authority;
 mod checkpoint;
 pub mod companion;
@@ -51,13 +52,14 @@ use search::Searching;
 use secret::{JobSecrets, Secrets};
 
 pub use agent::{ActivityItem, ActivityPage, ModelRequest};
+pub use agent_dir::open_regular;
 pub use authority::{Act, MATRIX, allowed, least};
 pub use checkpoint::{CheckpointView, Judged, Naming, NewCheckpoint, VerdictRequest};
 
 pub use checkrein_agent::{Found as AgentFound, HOST, doctor as agents_found, host};
 pub use checkrein_store::OpenChat;
 pub use companion::{Asking, ChatOf, ChatPiece, ChatView};
-pub use definition::{Defined, DefinitionError, RunRequest, define};
+pub use definition::{Defined, DefinitionError, RunRequest, define, with_agent};
 pub use doctor::{Finding, State, examine, examine_server};
 pub use error::EngineError;
 pub use event::EventsOf;
@@ -68,7 +70,7 @@ pub use inbox::{AskKind, Asks, Waiting};
 pub use job::{
     ATTEMPT_PREFIX, AttemptFiles, BranchFile, BranchFiles, BranchesWanted, EDIT_BYTES_MAX, Edit, Edited,
     FileEdit, Found, JobView, NewJob, OwnAttempt, RepositoryWanted, ReviewMaterial, Reviewed, Round, Settled,
-    Settlement, Side, Thread, Uncommitted, threads, uncommitted_experts,
+    Settlement, Side, Thread, Uncommitted, omissions, threads, uncommitted_experts,
 };
 pub use lease::{ClaimedRun, Hand, RunWhere, Seat, Stuck, TERM as LEASE_TERM, Workforce, host_name};
 pub use named_worker::WorkerView;

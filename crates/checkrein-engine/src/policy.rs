@@ -7,7 +7,7 @@ use checkrein_core::frame::{
     FrameConfig, FrameConfigPatch, PopRequest, PushRequest, evaluate_pop, evaluate_push,
 };
 use checkrein_core::heuristic::Evaluation;
-use checkrein_core::policy::{LayerRank, Policy, Resolution, Scope};
+use checkrein_core::policy::{LayerRank, Policy, Reading, Resolution, Scope};
 use checkrein_core::principal::Principal;
 
 use crate::authority::{Act, require};
@@ -24,7 +24,7 @@ impl Engine {
     ) -> Result<Resolution, EngineError> {
         require(by, Act::Read)?;
         let start = autonomy.map(|text| env::layer(LayerRank::Start, "autonomy", text.trim())).transpose()?;
-        Ok(self.settings.resolve(scope, subject, start.as_slice())?)
+        Ok(self.settings.resolve_as(Reading::Coercing, scope, subject, start.as_slice())?)
     }
 
     /// Answers a situation given as JSON; reads nothing but the request.

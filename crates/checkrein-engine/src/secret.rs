@@ -10,6 +10,7 @@ use checkrein_core::config::Settings;
 use checkrein_core::deliverable::Encoding;
 use checkrein_core::notification::WebhookSecret;
 use checkrein_core::run::RunId;
+use checkrein_core::secret::forms;
 use serde_json::Value;
 
 use crate::token::{PREFIX, SECRET_DIGITS};
@@ -29,18 +30,12 @@ impl Secrets {
             let found = settings.environment.iter().find(|(known, _)| known == name);
             found.map(|(_, value)| value.clone())
         };
-        Secrets::among(settings.secrets().filter_map(value))
+        Secrets::among(settings.secrets().filter_map(value).flat_map(|value| forms(&value)))
     }
 
+    /// Of values in every form they may be written in.
     fn among(values: impl Iterator<Item = String>) -> Secrets {
-        let values = values.filter(|value| value.len() >= SECRET_BYTES_MIN);
-        // In JSON a quote or a line end looks different, and shows the secret as well.
-        let written = |value: String| {
-            let json = serde_json::to_string(&value).unwrap_or_default();
-            let inner = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
-            [inner.unwrap_or_default().to_owned(), value]
-        };
-        let patterns: Vec<String> = values.flat_map(written).collect();
+        let patterns: Vec<String> = values.filter(|value| value.len() >= SECRET_BYTES_MIN).collect();
         if patterns.is_empty() {
             return Secrets(None);
         }

@@ -41,13 +41,17 @@ impl Engine {
         }
     }
 
-    /// The checkpoint, if it may be seen.
+    /// The checkpoint as it stands now, if it may be seen.
     pub(crate) async fn seen_checkpoint(
         &self,
         by: &Principal,
         id: &str,
     ) -> Result<StoredCheckpoint, EngineError> {
-        let stored = self.checkpoint_row(id).await?;
-        if self.sees(by, id).await? { Ok(stored) } else { Err(EngineError::NoCheckpoint(id.to_owned())) }
+        let mut stored = self.checkpoint_row(id).await?;
+        if !self.sees(by, id).await? {
+            return Err(EngineError::NoCheckpoint(id.to_owned()));
+        }
+        stored.checkpoint = stored.checkpoint.standing_at(self.now());
+        Ok(stored)
     }
 }

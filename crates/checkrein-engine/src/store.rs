@@ -20,7 +20,7 @@ impl Engine {
     /// How many checkpoints wait for a person.
     pub async fn count_pending(&self, by: &Principal) -> Result<u64, EngineError> {
         require(by, Act::Read)?;
-        Ok(self.store.count_pending().await?)
+        Ok(self.store.count_pending(self.now()).await?)
     }
 
     /// Whether the store answers.

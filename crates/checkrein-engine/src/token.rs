@@ -1,9 +1,9 @@
 //! Tokens: how a program proves who it acts for. Only their hashes are stored.
 
-use checkrein_core::checkpoint::is_invisible;
 use checkrein_core::config::Reviewer;
 use checkrein_core::deliverable::Digest;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
+use checkrein_core::shown::hides_something;
 use checkrein_store::TokenRow;
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -38,14 +38,14 @@ impl Engine {
         if new.name.trim().is_empty() {
             return Err(EngineError::Empty("name"));
         }
-        if new.name.chars().any(is_invisible) {
+        if hides_something(&new.name) {
             return Err(EngineError::Invisible("name"));
         }
         if let Some(worker) = &new.worker {
             if worker.trim().is_empty() {
                 return Err(EngineError::Empty("worker"));
             }
-            if worker.chars().any(is_invisible) {
+            if hides_something(worker) {
                 return Err(EngineError::Invisible("worker"));
             }
         }

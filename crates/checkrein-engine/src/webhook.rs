@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use checkrein_core::checkpoint::is_invisible;
 use checkrein_core::notification::{
     DeliveryStatus, Envelope, NotificationType, WebhookKind, WebhookSecret, WebhookUrl, test,
 };
 use checkrein_core::principal::Principal;
+use checkrein_core::shown::hides_something;
 use checkrein_store::{Backlog, DeliveryRow, Page, WebhookRow};
 use jiff::SignedDuration;
 use uuid::Uuid;
@@ -56,7 +56,7 @@ impl Engine {
         new: NewWebhook,
     ) -> Result<WebhookWithSecret, EngineError> {
         require(by, Act::ManageWebhooks)?;
-        if new.name.chars().any(is_invisible) {
+        if hides_something(&new.name) {
             return Err(EngineError::Invisible("name"));
         }
         if new.name.chars().count() > NAME_CHARS_MAX {

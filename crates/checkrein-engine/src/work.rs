@@ -37,6 +37,7 @@ impl Engine {
         stop: &notice::Receiver<bool>,
         watch: &mut dyn WatchWork,
     ) -> Result<(), EngineError> {
+        self.record_timeouts().await?;
         // What people did in a forge may let a run go on.
         for id in self.due_forges(self.now()) {
             if let Err(error) = self.look_at_forge(&id).await {

@@ -28,11 +28,16 @@ pub struct FileDiff {
     pub added: u64,
     pub removed: u64,
     pub hunks: Vec<Hunk>,
-    /// Whether there are more hunks than these.
+    /// Whether there are more lines than these.
     pub cut: bool,
 }
 
 impl FileDiff {
+    /// Whether any of it is missing: whole lines, or the end of one.
+    pub fn is_cut(&self) -> bool {
+        self.cut || self.hunks.iter().flat_map(|hunk| &hunk.lines).any(|line| line.cut_bytes > 0)
+    }
+
     /// Where the link points that it is now, or was before it was deleted.
     pub fn link_target(&self) -> Option<&str> {
         let (kind, side) = match self.new_kind {
@@ -73,6 +78,8 @@ pub struct Line {
     pub new_number: Option<u32>,
     /// Without the line break; what is not text is replaced.
     pub text: String,
+    /// How many bytes of the line are missing at its end.
+    pub cut_bytes: usize,
     /// The file ends here without a line break.
     pub no_line_break: bool,
 }
@@ -129,7 +136,7 @@ impl Bare {
         read::hunks(&answer.output, whole, limits, &mut files);
         let sum = |count: fn(&FileDiff) -> u64| files.iter().map(count).sum();
         let (added, removed) = (sum(|file| file.added), sum(|file| file.removed));
-        let cut = files.iter().any(|file| file.cut);
+        let cut = files.iter().any(FileDiff::is_cut);
         Ok(Diff { files, added, removed, cut })
     }
 }

@@ -35,7 +35,7 @@ mod sweep;
 
 pub use branch::{Branch, Names};
 pub use checkrein_core::run::job::Merge;
-pub use clone::{Collect, Collected, Finding, Limits, remove_all};
+pub use clone::{Collect, Collected, Finding, Limits, remove_all, remove_at};
 pub use commit::{FileChange, FilesCommit};
 pub use diff::{Change, Diff, DiffLimits, FileDiff, Hunk, Line, LineKind};
 pub use error::ForgeError;

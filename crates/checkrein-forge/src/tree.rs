@@ -141,9 +141,14 @@ impl Bare {
         }
         let names: String = blobs.iter().map(|oid| format!("{oid}\n")).collect();
         let call = self.call(["cat-file", "--batch=%(objectsize)"]).output_bytes(limit_bytes);
+        let (command, directory) = call.place();
         let answer = call.answer_to(names.into_bytes())?;
         if answer.cut {
             return Ok(None);
+        }
+        // A git that was ended has not said how large they are.
+        if answer.code != 0 {
+            return Err(ForgeError::Git { command, directory, reason: answer.complaint });
         }
         let mut rest = answer.output.as_slice();
         let mut next = || {

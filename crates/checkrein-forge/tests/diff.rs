@@ -101,7 +101,8 @@ fn what_is_huge_is_cut_and_says_so() {
     let expected = [("many", true, 5_000, 20_000), ("wide", false, 1, 1), ("z", false, 2, 1)];
     assert_eq!(rows, expected.map(|(path, cut, lines, added)| (path.to_owned(), cut, lines, added)));
     assert!(whole.cut);
-    assert_eq!(whole.files[1].hunks[0].lines[0].text.len(), 4_000);
+    let wide = &whole.files[1].hunks[0].lines[0];
+    assert_eq!((wide.text.len(), wide.cut_bytes, whole.files[1].is_cut()), (4_000, 96_000, true));
 
     let limits = DiffLimits { total_bytes: 10_000, ..DiffLimits::default() };
     let part = job.bare.diff(&job.main(), &job.head(), &limits).unwrap();
@@ -224,4 +225,17 @@ fn a_first_commit_differs_from_nothing() {
     assert_eq!(job.bare.diff(&nothing, &root, &DiffLimits::default()).unwrap().files, []);
     let whole = job.bare.diff(&nothing, &job.main(), &DiffLimits::default()).unwrap();
     assert_eq!((whole.files.len(), whole.added), (1, 2));
+}
+
+#[test]
+fn a_line_that_is_cut_says_by_how_much() {
+    let job = Job::with(&[("z", "1\n")]);
+    job.write("evil.js", format!("{}; attack()\n", "x".repeat(4_000)));
+    job.write("umlaut.txt", "ü".repeat(2_001));
+    job.write("odd.txt", format!("a{}\n", "ü".repeat(2_000)));
+    job.collect();
+    let diff = diff(&job);
+    let cut = |file: &FileDiff| (file.hunks[0].lines[0].text.len(), file.hunks[0].lines[0].cut_bytes);
+    assert_eq!(diff.files.iter().map(cut).collect::<Vec<_>>(), [(4_000, 10), (3_999, 2), (4_000, 2)]);
+    assert!(diff.cut && diff.files.iter().all(|file| file.is_cut() && !file.cut));
 }

@@ -338,25 +338,31 @@ fn names_that_git_refuses_stay_out_so_that_the_next_clone_works() {
     assert_eq!(trap.job.files(&trap.job.main()), ["a=1\n", "b.txt=b\n"]);
 }
 
+/// Makes a tree as an agent can; lines as `git ls-tree` prints them.
+fn tree(job: &Job, lines: &str) -> String {
+    let mut child = Command::new("git")
+        .current_dir(&job.clone)
+        .arg("mktree")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), lines.as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().trim().to_owned()
+}
+
+/// Commits a tree as the agent.
+fn commit_tree(job: &Job, tree: &str) {
+    let commit = job.agent_git(&["commit-tree", tree, "-p", "HEAD", "-m", "evil"]);
+    job.agent_git(&["update-ref", "HEAD", &commit]);
+}
+
 #[test]
 fn a_committed_tree_with_a_repository_in_it_is_refused() {
     let trap = Trap::new();
     let blob = trap.job.agent_git(&["hash-object", "-w", "a"]);
-    let tree = |input: String| {
-        let mut child = Command::new("git")
-            .current_dir(&trap.job.clone)
-            .arg("mktree")
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
-        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap().trim().to_owned()
-    };
-    let inner = tree(format!("100644 blob {blob}\tconfig\n"));
-    let outer = tree(format!("040000 tree {inner}\t.git\n"));
-    let commit = trap.job.agent_git(&["commit-tree", &outer, "-p", "HEAD", "-m", "evil"]);
-    trap.job.agent_git(&["update-ref", "HEAD", &commit]);
+    let inner = tree(&trap.job, &format!("100644 blob {blob}\tconfig\n"));
+    commit_tree(&trap.job, &tree(&trap.job, &format!("040000 tree {inner}\t.git\n")));
     let collected = trap.everything();
     assert!(matches!(collected.findings[..], [Finding::HistoryLost { .. }]), "{:?}", collected.findings);
     assert_eq!(trap.job.files(&trap.job.main()), ["a=1\n", "b.txt=b\n"]);
@@ -421,4 +427,126 @@ fn permissions_that_were_taken_away_delete_nothing() {
     assert!(trap.job.files(&trap.job.head()).contains(&"dir/x=kept".to_owned()));
     trap.job.bare.discard_clone(&trap.job.clone).unwrap();
     assert!(!trap.job.clone.exists());
+}
+
+/// So many trees of so many trees, so many times over.
+fn nested(job: &Job, first: &str, width: usize, levels: usize, name: &str) -> String {
+    (0..levels).fold(first.to_owned(), |below, _| {
+        let lines: String = (0..width).map(|n| format!("040000 tree {below}\t{name}{n}\n")).collect();
+        tree(job, &lines)
+    })
+}
+
+#[test]
+fn trees_that_repeat_are_not_written_out() {
+    let file = |job: &Job| {
+        let blob = job.agent_git(&["hash-object", "-w", "a"]);
+        tree(job, &format!("100644 blob {blob}\tx\n"))
+    };
+    type Bomb = fn(&Job, String) -> String;
+    let rows: [(&str, Bomb); 5] = [
+        ("a billion files", |job, file| nested(job, &file, 10, 9, "d")),
+        ("no files, and a billion directories", |job, _| {
+            let empty = tree(job, "");
+            nested(job, &empty, 10, 9, "d")
+        }),
+        ("few files with long paths", |job, file| nested(job, &file, 2, 17, &"n".repeat(200))),
+        ("one file that is deep", |job, file| nested(job, &file, 1, 300, "d")),
+        ("what the branch has, again and again", |job, _| {
+            let had = job.agent_git(&["rev-parse", "HEAD^{tree}"]);
+            nested(job, &had, 100, 4, "d")
+        }),
+    ];
+    for (case, bomb) in rows {
+        let trap = Trap::new();
+        let job = &trap.job;
+        let started = Instant::now();
+        commit_tree(job, &bomb(job, file(job)));
+        // One that is gone again in the commit after it is in the history all the same.
+        commit_tree(job, &job.agent_git(&["rev-parse", "HEAD~1^{tree}"]));
+        job.write("b", "2");
+        assert_eq!(
+            job.bare.take_commits(&job.request(&agent(), &engine(), Limits::default())).unwrap(),
+            None,
+            "{case}"
+        );
+        let collected = trap.everything();
+        let [finding @ Finding::HistoryTooLarge { .. }] = &collected.findings[..] else {
+            panic!("{case}: {:?}", collected.findings);
+        };
+        assert!(finding.is_oversized(), "{case}");
+        assert_eq!(job.files(&job.main()), ["a=1\n", "b=2", "b.txt=b\n"], "{case}");
+        assert!(started.elapsed() < Duration::from_secs(60), "{case}");
+    }
+}
+
+#[test]
+fn many_trees_that_differ_are_taken() {
+    let trap = Trap::new();
+    for number in 0..300 {
+        trap.job.write(&format!("d{number}/e/f"), number.to_string());
+    }
+    commit_by_agent(&trap.job);
+    let collected = trap.everything();
+    assert_eq!(collected.findings, []);
+    assert_eq!(trap.job.files(&trap.job.main()).len(), 302);
+}
+
+/// Deeper than any path is long, and than there are handles: as an agent makes them, step by step.
+fn dig(top: &Path, levels: usize) {
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+    let open = OFlags::RDONLY | OFlags::DIRECTORY;
+    let mut at = openat(CWD, top, open, Mode::empty()).unwrap();
+    for _ in 0..levels {
+        mkdirat(&at, "directory", Mode::RWXU).unwrap();
+        at = openat(&at, "directory", open, Mode::empty()).unwrap();
+    }
+}
+
+#[test]
+fn whatever_an_agent_left_can_be_removed() {
+    let trap = Trap::new();
+    let clone = &trap.job.clone;
+    let outside = trap.job.dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("kept"), "kept").unwrap();
+    dig(clone, 5000);
+    fs::create_dir(clone.join(".up-1")).unwrap();
+    fs::write(clone.join(".up-2"), "").unwrap();
+    fs::create_dir(clone.join("many")).unwrap();
+    (0..5000).for_each(|number| fs::write(clone.join(format!("many/{number}")), "").unwrap());
+    symlink(&outside, clone.join("many/link")).unwrap();
+    symlink(&outside, clone.join("directory/directory/link")).unwrap();
+    fs::create_dir_all(clone.join("shut/shut/shut")).unwrap();
+    for path in ["shut/shut/shut", "shut/shut", "shut"] {
+        fs::set_permissions(clone.join(path), Permissions::from_mode(0o000)).unwrap();
+    }
+    fs::set_permissions(clone.join("many"), Permissions::from_mode(0o500)).unwrap();
+    trap.job.collect();
+    trap.job.bare.discard_clone(clone).unwrap();
+    assert!(!clone.exists());
+    let left: Vec<_> =
+        fs::read_dir(clone.parent().unwrap()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".removing")), "{left:?}");
+    assert_eq!(fs::read_to_string(outside.join("kept")).unwrap(), "kept");
+}
+
+/// Root may do what others may not: what is about permissions is tried as an ordinary user, too.
+#[test]
+fn permissions_stop_no_ordinary_user_either() {
+    use std::os::unix::process::CommandExt;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let program = place.path().join("tests");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
+    for test in ["whatever_an_agent_left_can_be_removed", "permissions_that_were_taken_away_delete_nothing"] {
+        let mut command = Command::new(&program);
+        command.args([test, "--exact"]).uid(65534).gid(65534).env("HOME", "/nonexistent").current_dir("/");
+        let ran = command.output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(ran.status.success() && said.contains("1 passed"), "{test}: {said}");
+    }
 }

@@ -109,10 +109,15 @@ fn answer(stream: &TcpStream, shared: &Shared, request: &Request) -> std::io::Re
     let said = say(&script, shared, &asked, request);
     let status = match &said {
         Reply::Refused { status, .. } => *status,
-        Reply::Spoken { .. } => 200,
+        Reply::Spoken { .. } | Reply::Dropped | Reply::Empty => 200,
     };
     locked(&shared.asked).push(Asked { path: request.path.clone(), key: request.key.clone(), body, status });
     match said {
+        Reply::Dropped => Ok(()),
+        Reply::Empty => {
+            let mut stream = stream;
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        }
         Reply::Refused { status, retry_after, overflow } => {
             let after = retry_after.map(|seconds| format!("retry-after: {seconds}"));
             send(stream, status, &after.into_iter().collect::<Vec<_>>(), &dialect.refusal(status, overflow))
@@ -139,6 +144,8 @@ fn answer(stream: &TcpStream, shared: &Shared, request: &Request) -> std::io::Re
 enum Reply {
     Refused { status: u16, retry_after: Option<u64>, overflow: bool },
     Spoken { speech: Box<Speech>, cut: bool, delay: Duration },
+    Dropped,
+    Empty,
 }
 
 fn say(script: &Script, shared: &Shared, asked: &Conversation, request: &Request) -> Reply {
@@ -175,6 +182,11 @@ fn say(script: &Script, shared: &Shared, asked: &Conversation, request: &Request
     if let Some(status) = fault.and_then(|fault| fault.status) {
         let retry_after = fault.and_then(|fault| fault.retry_after);
         return Reply::Refused { status, retry_after, overflow: false };
+    }
+    match fault {
+        Some(fault) if fault.drop => return Reply::Dropped,
+        Some(fault) if fault.empty => return Reply::Empty,
+        _ => {}
     }
     let cut = fault.is_some_and(|fault| fault.cut);
     Reply::Spoken { speech: Box::new(speech), cut, delay: Duration::from_millis(turn.delay_ms) }

@@ -95,6 +95,12 @@ pub struct Fault {
     /// The stream ends in the middle.
     #[serde(default)]
     pub cut: bool,
+    /// The connection is closed without an answer.
+    #[serde(default)]
+    pub drop: bool,
+    /// The answer has nothing in it.
+    #[serde(default)]
+    pub empty: bool,
     /// How often; always, if absent.
     #[serde(default)]
     pub times: Option<u32>,

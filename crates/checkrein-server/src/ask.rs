@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use checkrein_core::deliverable::check_exact;
 use checkrein_core::document::{Document, Format, Gravity, decode};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use crate::error::{Kind, Problem};
@@ -21,6 +22,11 @@ pub struct Query<T>(pub T);
 /// A body that has to be there.
 #[derive(Clone, Debug)]
 pub struct Json<T>(pub T);
+
+/// A body that has to be there, and to say exactly what is kept and judged (R2): no number in it becomes another
+/// one, no key stands twice.
+#[derive(Clone, Debug)]
+pub struct ExactJson<T>(pub T);
 
 /// A body that may be left out.
 #[derive(Clone, Debug)]
@@ -140,6 +146,8 @@ pub enum Expected {
 
 pub trait Body: Sized + Send {
     const EXPECTED: Expected;
+    /// Whether what reading JSON would change is refused.
+    const EXACT: bool = false;
     fn schema(generator: &mut SchemaGenerator) -> Option<Value>;
     /// `shape` is its schema, without references.
     fn read(body: &[u8], shape: Option<&Value>) -> Result<Self, Problem>;
@@ -186,6 +194,23 @@ impl<T: DeserializeOwned + JsonSchema + Send> Body for Json<T> {
 
     fn read(body: &[u8], shape: Option<&Value>) -> Result<Json<T>, Problem> {
         read_body(body, shape).map(Json)
+    }
+}
+
+impl<T: DeserializeOwned + JsonSchema + Send> Body for ExactJson<T> {
+    const EXPECTED: Expected = Expected::Required;
+    const EXACT: bool = true;
+
+    fn schema(generator: &mut SchemaGenerator) -> Option<Value> {
+        <Json<T>>::schema(generator)
+    }
+
+    fn read(body: &[u8], shape: Option<&Value>) -> Result<ExactJson<T>, Problem> {
+        let written = std::str::from_utf8(body).ok();
+        if let Some(text) = written.filter(|text| serde_json::from_str::<IgnoredAny>(text).is_ok()) {
+            check_exact(text)?;
+        }
+        read_body(body, shape).map(ExactJson)
     }
 }
 

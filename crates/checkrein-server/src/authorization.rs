@@ -41,6 +41,10 @@ fn cell(route: &Route, role: Option<Role>) -> &'static str {
     match (route.access.allows(role), role) {
         (false, _) => "-",
         (true, Some(Role::Agent)) if bound => "own",
+        // An admin alone takes back what somebody else asked for.
+        (true, Some(Role::Agent | Role::Reviewer)) if matches!(route.access, Access::To(Act::Withdraw)) => {
+            "own"
+        }
         (true, _) => "yes",
     }
 }

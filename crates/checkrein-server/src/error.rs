@@ -3,8 +3,10 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use checkrein_core::checkpoint::Refusal;
+use checkrein_core::deliverable::DeliverableError;
 use checkrein_core::document::{Gravity, Problems};
 use checkrein_core::frame::{ContextError, FrameError, TreeError};
+use checkrein_core::omission::Omission;
 use checkrein_engine::{DefinitionError, EngineError};
 use checkrein_forge::ForgeError;
 use checkrein_store::{StoreError, TransferError};
@@ -33,6 +35,7 @@ pub enum Kind {
     RunRefused,
     FrameRefused,
     MarkedFiles,
+    NotShown,
     StaleHead,
     DigestNeeded,
     KeyInUse,
@@ -65,6 +68,7 @@ pub static KINDS: &[(Kind, u16, &str, &str)] = &[
     (Kind::RunRefused,           409, "run-refused",            "the run cannot do that now"),
     (Kind::FrameRefused,         409, "frame-refused",          "the frames cannot do that now"),
     (Kind::MarkedFiles,          409, "files-marked",           "changes were requested of files, and the approval is not confirmed"),
+    (Kind::NotShown,             409, "not-shown",              "parts of it are not shown, and the approval is not confirmed"),
     (Kind::StaleHead,            409, "stale-head",             "the branch has moved since it was looked at"),
     (Kind::DigestNeeded,         409, "digest-needed",          "a verdict on a review names what was looked at"),
     (Kind::KeyInUse,             409, "idempotency-key-in-use", "the first request with this key is not answered yet"),
@@ -133,7 +137,7 @@ pub struct ProblemJson {
     /// What to do next
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Each mistake in the request
+    /// Each mistake in the request, or each part that is not shown
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Fault>,
 }
@@ -141,7 +145,7 @@ pub struct ProblemJson {
 /// One mistake in a request.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Fault {
-    /// Where in the request, such as `autonomy.limits`
+    /// Where in the request, such as `autonomy.limits`, or in what is asked about, such as `src/a.rs:3`
     pub path: String,
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -261,6 +265,7 @@ impl From<&EngineError> for Kind {
             | EngineError::OpenConflict { .. } => Kind::RunRefused,
             EngineError::ReviewOver(_) => Kind::AlreadyDecided,
             EngineError::MarkedFiles { .. } => Kind::MarkedFiles,
+            EngineError::NotShown { .. } => Kind::NotShown,
             EngineError::Unnamed(_) => Kind::DigestNeeded,
             EngineError::HeadMoved { .. } => Kind::StaleHead,
             EngineError::Forge(ForgeError::Moved { .. }) => Kind::RunBusy,
@@ -269,7 +274,9 @@ impl From<&EngineError> for Kind {
                 Kind::AlreadyDecided
             }
             EngineError::Refused(Refusal::Stale { .. } | Refusal::Moved { .. }) => Kind::StaleDigest,
-            EngineError::Refused(Refusal::NothingToChange { .. } | Refusal::BelongsToRun { .. })
+            EngineError::Refused(Refusal::BelongsToRun { .. }) => Kind::RunRefused,
+            EngineError::Refused(Refusal::NothingToChange { .. })
+            | EngineError::BadTodos { .. }
             | EngineError::BadId(_)
             | EngineError::ReservedId(_)
             | EngineError::Empty(_)
@@ -290,6 +297,8 @@ impl From<&EngineError> for Kind {
             | EngineError::Unsettled(_)
             | EngineError::NoAgent
             | EngineError::NoSandbox(_)
+            | EngineError::SandboxMissing(_)
+            | EngineError::SandboxRequired
             | EngineError::BadDocument(_)
             | EngineError::BadWebhook(_)
             | EngineError::PrivateWebhook(_)
@@ -307,7 +316,9 @@ impl From<&EngineError> for Kind {
             EngineError::ChatBusy => Kind::ChatBusy,
             EngineError::ProposalOver { .. } | EngineError::ChatHasJob { .. } => Kind::AlreadyDecided,
             EngineError::StaleProposal { .. } => Kind::StaleHead,
-            EngineError::Forbidden { .. } | EngineError::OtherWorker { .. } => Kind::Forbidden,
+            EngineError::Forbidden { .. }
+            | EngineError::OthersCheckpoint { .. }
+            | EngineError::OtherWorker { .. } => Kind::Forbidden,
             EngineError::BadToken(_) | EngineError::BadSession(_) | EngineError::UnknownSession => {
                 Kind::Unauthenticated
             }
@@ -348,6 +359,7 @@ impl From<EngineError> for Problem {
                 let problem = Problem::new(kind, error.to_string());
                 Problem { hint: hint.map(str::to_owned), ..problem }
             }
+            EngineError::Deliverable(error) => Problem::from(error),
             EngineError::HandIn(refusal) => {
                 let hint = refusal.hint();
                 let problem = Problem::new(kind, refusal.to_string());
@@ -361,11 +373,35 @@ impl From<EngineError> for Problem {
             EngineError::NoAgent => Problem::new(kind, error.to_string()).hint(
                 "an administrator names one: `agent` here, or in the server's checkrein.yaml or expert",
             ),
+            EngineError::SandboxMissing(_) => Problem::new(kind, error.to_string()).hint(
+                "on the server: allow what a sandbox needs (docs/sandbox.md), or write `sandbox: off` into the settings of the user it runs as",
+            ),
+            EngineError::SandboxRequired => Problem::new(kind, error.to_string()).hint(
+                "leave `sandbox` out, or write `sandbox: off` into the settings of the user the server runs as",
+            ),
             EngineError::SameDocument(_) => {
                 Problem::new(kind, error.to_string()).hint("the agent finds them by name; rename one")
             }
+            EngineError::Refused(Refusal::BelongsToRun { ref run, .. }) => {
+                let hint = cancel_hint(run);
+                Problem::new(kind, error.to_string()).hint(hint)
+            }
+            EngineError::BadTodos { .. } => Problem::new(kind, error.to_string())
+                .hint("mend it on the branch of the review, or request changes"),
             EngineError::MarkedFiles { .. } => {
                 Problem::new(kind, error.to_string()).hint("`\"confirmed\": true` approves all the same")
+            }
+            EngineError::NotShown { ref omissions, .. } => {
+                let fault = |omission: &Omission| Fault {
+                    path: omission.place(),
+                    message: omission.text.clone(),
+                    hint: None,
+                };
+                let errors = omissions.iter().map(fault).collect();
+                let problem = Problem::new(kind, error.to_string());
+                Problem { errors, ..problem }.hint(
+                    "look at it elsewhere, with git for one; `\"confirmed\": true` approves it as it is",
+                )
             }
             EngineError::HeadMoved { .. } => Problem::new(kind, error.to_string())
                 .hint("look at the review again, and send it with the new `head`"),
@@ -380,6 +416,18 @@ impl From<EngineError> for Problem {
             other => Problem::new(kind, other.to_string()),
         }
     }
+}
+
+impl From<DeliverableError> for Problem {
+    fn from(error: DeliverableError) -> Problem {
+        let hint = error.hint().map(str::to_owned);
+        Problem { hint, ..Problem::new(Kind::Invalid, error.to_string()) }
+    }
+}
+
+/// How a hold is taken back that is a run's.
+pub fn cancel_hint(run: &str) -> String {
+    format!("`checkrein cancel {run}` cancels the run and takes it back")
 }
 
 impl From<DefinitionError> for Problem {

@@ -82,6 +82,7 @@ impl Workers {
                 loop {
                     changes.borrow_and_update();
                     let seen = self.engine.now();
+                    self.engine.record_timeouts().await?;
                     for id in self.engine.due_forges(seen) {
                         self.look(id);
                     }

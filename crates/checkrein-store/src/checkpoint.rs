@@ -4,7 +4,7 @@ use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
 use checkrein_core::deliverable::Digest;
 use jiff::Timestamp;
 
-use crate::sql::{Connection, OptionalExtension, Row, params};
+use crate::sql::{Connection, OptionalExtension, Row, ToSql, params};
 use crate::{Commit, CommitError, StoreError, Version, content, event, lease};
 
 /// A checkpoint and the version it was loaded at.
@@ -26,6 +26,8 @@ pub struct CheckpointFilter {
     pub run: Option<String>,
     /// Only those of this agent and of its runs.
     pub owner: Option<String>,
+    /// When it is asked: what has timed out by then counts as rejected, recorded or not.
+    pub now: Option<Timestamp>,
 }
 
 /// Part of a list, and where the next part begins.
@@ -47,7 +49,7 @@ impl<T> Page<T> {
 }
 
 const COLUMNS: &str = "number, id, version, worker, phase, type, status, round, digest, created_ms, resolved_ms, \
-                       reason, resolved_by, run, moved, owner";
+                       reason, resolved_by, run, moved, owner, created_by, expires_ms";
 
 /// Everything of a commit.
 pub(crate) fn commit(connection: &Connection, commit: &Commit, bodies: &[String]) -> Result<(), CommitError> {
@@ -77,8 +79,9 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
         connection
             .prepare_cached(
                 "INSERT INTO checkpoints (id, version, worker, phase, type, status, round, digest, created_ms,
-                                          resolved_ms, reason, resolved_by, run, moved, owner)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+                                          resolved_ms, reason, resolved_by, run, moved, owner, created_by,
+                                          expires_ms)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
                  ON CONFLICT DO NOTHING",
             )?
             .execute(params![
@@ -97,6 +100,8 @@ pub(crate) fn put_at(connection: &Connection, commit: &Commit, version: Version)
                 c.run,
                 c.moved,
                 c.owner,
+                c.created_by,
+                c.expires_at.map(Timestamp::as_millisecond),
             ])?
     } else if c.moved {
         connection
@@ -151,8 +156,15 @@ pub(crate) fn list(
     after: i64,
     limit: usize,
 ) -> Result<Page<StoredCheckpoint>, StoreError> {
-    // The word stands in the statement so that the index of pending ones can be used.
-    let status = filter.status.map_or(String::new(), |status| format!("AND status = '{}'", status.name()));
+    // The words stand in the statement so that the index of pending ones can be used.
+    let status = match filter.status {
+        None => String::new(),
+        Some(CheckpointStatus::Pending) => format!("AND {WAITING}"),
+        Some(CheckpointStatus::Rejected) => {
+            "AND (status = 'rejected' OR status = 'pending' AND expires_ms <= ?8)".to_owned()
+        }
+        Some(status) => format!("AND status = '{}'", status.name()),
+    };
     let mut select = connection.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM checkpoints
          WHERE number > ?1 {status} AND (?2 IS NULL OR worker = ?2) AND (?3 IS NULL OR phase = ?3)
@@ -160,19 +172,14 @@ pub(crate) fn list(
            AND (?6 IS NULL OR owner = ?6 OR run IN (SELECT id FROM runs WHERE owner = ?6))
          ORDER BY number LIMIT ?7"
     ))?;
-    let wanted = i64::try_from(limit).unwrap_or(i64::MAX - 1);
-    let rows = select.query_map(
-        params![
-            after,
-            filter.worker,
-            filter.phase,
-            filter.kind,
-            filter.run,
-            filter.owner,
-            wanted.saturating_add(1)
-        ],
-        |row| Ok(read(row)),
-    )?;
+    let wanted = i64::try_from(limit).unwrap_or(i64::MAX - 1).saturating_add(1);
+    let now_ms = filter.now.map(Timestamp::as_millisecond);
+    let CheckpointFilter { worker, phase, kind, run, owner, .. } = filter;
+    let mut values: Vec<&dyn ToSql> = vec![&after, worker, phase, kind, run, owner, &wanted];
+    if matches!(filter.status, Some(CheckpointStatus::Pending | CheckpointStatus::Rejected)) {
+        values.push(&now_ms);
+    }
+    let rows = select.query_map(values.as_slice(), |row| Ok(read(row)))?;
     let mut items: Vec<StoredCheckpoint> = Vec::new();
     for row in rows {
         items.push(row??);
@@ -180,12 +187,34 @@ pub(crate) fn list(
     Ok(Page::of(items, limit, |item| item.number))
 }
 
-/// How many are pending.
-pub(crate) fn count_pending(connection: &Connection) -> Result<u64, StoreError> {
+/// Pending, and at `?8` still in time.
+const WAITING: &str = "status = 'pending' AND (expires_ms <= ?8) IS NOT TRUE";
+
+/// How many wait for somebody at a moment.
+pub(crate) fn count_pending(connection: &Connection, now: Timestamp) -> Result<u64, StoreError> {
     let count = connection
-        .prepare_cached("SELECT count(*) FROM checkpoints WHERE status = 'pending'")?
-        .query_row([], |row| row.get::<_, i64>(0))?;
+        .prepare_cached(&format!("SELECT count(*) FROM checkpoints WHERE {}", WAITING.replace("?8", "?1")))?
+        .query_row(params![now.as_millisecond()], |row| row.get::<_, i64>(0))?;
     Ok(count.cast_unsigned())
+}
+
+/// What has timed out by a moment and is not recorded as rejected yet, the oldest first.
+pub(crate) fn overdue(
+    connection: &Connection,
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<StoredCheckpoint>, StoreError> {
+    let mut select = connection.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM checkpoints WHERE status = 'pending' AND expires_ms <= ?1
+         ORDER BY expires_ms, number LIMIT ?2"
+    ))?;
+    let most = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = select.query_map(params![now.as_millisecond(), most], |row| Ok(read(row)))?;
+    let mut items = Vec::new();
+    for row in rows {
+        items.push(row??);
+    }
+    Ok(items)
 }
 
 pub(crate) fn clear(connection: &Connection) -> Result<(), StoreError> {
@@ -207,7 +236,7 @@ fn read(row: &Row<'_>) -> Result<StoredCheckpoint, StoreError> {
         number: row.get(0)?,
         version: Version(row.get::<_, i64>(2)?.cast_unsigned()),
         checkpoint: Checkpoint {
-            id: CheckpointId::new(id.clone()).map_err(|_| damaged("id"))?,
+            id: CheckpointId::stored(id.clone()).ok_or_else(|| damaged("id"))?,
             worker: row.get(3)?,
             phase: row.get(4)?,
             kind: row.get(5)?,
@@ -221,6 +250,8 @@ fn read(row: &Row<'_>) -> Result<StoredCheckpoint, StoreError> {
             run: row.get(13)?,
             moved: row.get(14)?,
             owner: row.get(15)?,
+            created_by: row.get(16)?,
+            expires_at: row.get::<_, Option<i64>>(17)?.map(time).transpose()?,
         },
     })
 }

@@ -21,7 +21,7 @@ pub struct Needs {
     pub host: Option<String>,
     /// What counts as one repository where runs of one are limited. Said when it is made.
     pub repository: Option<String>,
-    /// When somebody is to look at it again, though it waits for a person.
+    /// When somebody is to look at it again, though it waits for a person or is paused.
     pub wake_in: Option<Duration>,
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn follow(
     let held = status == RunStatus::Held;
     let wait_ms = match status {
         RunStatus::Created | RunStatus::Running => 0,
-        RunStatus::Held => needs.wake_in.map_or(-1, |wait| milliseconds(wait).max(1)),
+        RunStatus::Held | RunStatus::Paused => needs.wake_in.map_or(-1, |wait| milliseconds(wait).max(1)),
         _ => -1,
     };
     let requires = labels(&needs.requires);

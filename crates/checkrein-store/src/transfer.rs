@@ -52,6 +52,8 @@ pub(crate) enum Line<'l> {
         run: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        created_by: Option<String>,
         worker: String,
         phase: String,
         #[serde(rename = "type")]
@@ -62,6 +64,8 @@ pub(crate) enum Line<'l> {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         moved: bool,
         created_at: Timestamp,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expires_at: Option<Timestamp>,
         resolved_at: Option<Timestamp>,
         reason: Option<String>,
         resolved_by: Option<String>,
@@ -183,6 +187,7 @@ impl Line<'_> {
             id: c.id.as_str().to_owned(),
             run: c.run,
             owner: c.owner,
+            created_by: c.created_by,
             worker: c.worker,
             phase: c.phase,
             kind: c.kind,
@@ -191,6 +196,7 @@ impl Line<'_> {
             digest: c.digest,
             moved: c.moved,
             created_at: c.created_at,
+            expires_at: c.expires_at,
             resolved_at: c.resolved_at,
             reason: c.reason,
             resolved_by: c.resolved_by,
@@ -203,6 +209,7 @@ impl Line<'_> {
             id,
             run,
             owner,
+            created_by,
             worker,
             phase,
             kind,
@@ -211,6 +218,7 @@ impl Line<'_> {
             digest,
             moved,
             created_at,
+            expires_at,
             resolved_at,
             reason,
             resolved_by,
@@ -223,6 +231,7 @@ impl Line<'_> {
             id,
             run,
             owner,
+            created_by,
             worker,
             phase,
             kind,
@@ -231,6 +240,7 @@ impl Line<'_> {
             moved,
             round,
             created_at,
+            expires_at,
             resolved_at,
             reason,
             resolved_by,

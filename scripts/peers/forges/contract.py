@@ -46,7 +46,7 @@ def whole(scene):
         assert scene.delivered(text) == 1, (text, scene.briefs())
     brief = scene.briefs()[1]
     assert brief["review"]["by"] == "Ann" and brief["review"]["reason"] == "not yet", brief["review"]
-    [placed] = [comment for comment in brief["comments"] if comment["text"] == "be more precise here"]
+    [placed] = [comment for comment in brief["comments"]["new"] if comment["text"] == "be more precise here"]
     assert (placed["file"], placed["line"], placed["by"]) == (PLAN, 3, "Ann"), placed
     # What it replied can be read where the comments were made, once.
     for text in ("be more precise here", "and shorter"):
@@ -87,7 +87,7 @@ def started_over(scene):
     first = scene.held(1)
     desk.comment("another way, please", PLAN, 1)
     desk.close()
-    second = scene.held(1, revision=2)
+    second = scene.held(1, round=2, revision=2)
     assert second["branch"] == first["branch"] + "-rev-2", second["branch"]
     assert scene.delivered("another way, please") == 1, scene.briefs()
     if scene.forge:
@@ -166,7 +166,7 @@ def answered_there(scene):
     ann.request_changes("once more")
     scene.driven(1, round=3)
     [brief] = [one for one in scene.briefs() if one["phase"]["round"] == 3]
-    new = {comment["text"]: comment for comment in brief["comments"] if comment["open"]}
+    new = {comment["text"]: comment for comment in brief["comments"]["new"]}
     assert (new["still too long"]["file"], new["still too long"]["line"]) == (PLAN, 3), new
     assert desk.threads is False or new["still too long"]["reply_to"], new["still too long"]
     for said in ("too long", "still too long", "and who reads it?"):
@@ -271,7 +271,7 @@ def deleted(scene):
     desk = desk_of(scene)
     first = scene.held(1)
     desk.delete_branch(first["branch"])
-    second = scene.held(1, revision=2)
+    second = scene.held(1, round=2, revision=2)
     assert second["forge"]["number"] != first["forge"]["number"], second["forge"]
     # The one that phases are merged to is put back.
     desk.delete_branch(f"checkrein/{scene.id}/main")

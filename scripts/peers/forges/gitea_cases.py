@@ -13,8 +13,11 @@ def settings_of_the_user(scene):
     git("add", ".", cwd=scene.repo)
     git("commit", "--quiet", "-m", "mine", cwd=scene.repo)
     (scene.home / "settings.yaml").write_text(f"agent: {scene.home}/agent\n")
-    given = scene.run("job", "Write a letter", "--autonomy", "guided")
-    assert "is not followed" in given.stderr, given.stderr
+    refused = scene.run("job", "Write a letter", "--autonomy", "guided", expect=(2,))
+    assert "a project does not set `forge`" in refused.stderr, refused.stderr
+    git("rm", "--quiet", "checkrein.yaml", cwd=scene.repo)
+    git("commit", "--quiet", "-m", "not mine", cwd=scene.repo)
+    scene.run("job", "Write a letter", "--autonomy", "guided")
     scene.id = scene.last()
     assert scene.review()["forge"] is None and not scene.events("forge")
     # Settings that change under a job send its token nowhere else.

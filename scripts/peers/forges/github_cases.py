@@ -78,7 +78,7 @@ def commands(scene):
     asked = scene.briefs()[-1]["review"]
     assert (asked["by"], asked["reason"]) == ("Bob", "shorter"), asked
     bob.comment("/checkrein start-over another way")
-    second = scene.driven(1, revision=2)
+    second = scene.driven(1, round=3, revision=2)
     assert second["forge"]["number"] != first["forge"]["number"]
     assert desk.pull(first["forge"]["number"])["state"] == "closed"
     bob.comment("/checkrein reject no use")

@@ -24,7 +24,7 @@ number, round = int(os.environ["CHECKREIN_PHASE_NUMBER"]), int(os.environ["CHECK
 kind, own = os.environ["CHECKREIN_PHASE_KIND"], pathlib.Path(os.environ["CHECKREIN_JOB_FILES"])
 result = {"summary": f"phase {number}, round {round}"}
 result["comment_replies"] = [
-    {"id": comment["id"], "text": f"seen: {comment['text']}"} for comment in brief.get("comments", []) if comment["open"]
+    {"id": comment["id"], "text": f"seen: {comment['text']}"} for comment in brief["comments"]["new"]
 ]
 if kind == "strategic":
     plan = own / "plan.md"
@@ -246,7 +246,7 @@ class Scene:
     def delivered(self, text):
         """In how many rounds a comment was new; an attempt that was lost is repeated with what it had."""
         new = [(brief["phase"]["branch"], brief["phase"]["round"], comment["id"]) for brief in self.briefs()
-               for comment in brief.get("comments", []) if comment["open"] and comment["text"].startswith(text)]
+               for comment in brief["comments"]["new"] if comment["text"].startswith(text)]
         return len(set(new))
 
     def troubled(self):

@@ -272,7 +272,10 @@ fn blocked(voice: &mut Voice, error: &LlmError) -> Ended {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),
     };
-    voice.tell(Did::Blocked { reason });
+    voice.tell(match error.passes() {
+        true => Did::Unavailable { reason },
+        false => Did::Blocked { reason },
+    });
     Ended::Blocked
 }
 

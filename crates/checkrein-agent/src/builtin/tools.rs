@@ -67,7 +67,7 @@ impl Toolbox {
     /// What is written down for a conversation that begins anew.
     pub fn workspace(&self) -> Option<String> {
         let path = self.files.within(&compact::workspace_path(&self.own_files)).ok()?;
-        std::fs::read_to_string(path).ok()
+        String::from_utf8(crate::regular::read(&path).ok()?).ok()
     }
 
     pub async fn call(&self, name: &str, input: &Value) -> Result<String, String> {

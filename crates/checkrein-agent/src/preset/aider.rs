@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use checkrein_core::activity::Did;
 use serde_json::json;
 
+use super::trouble::Trouble;
 use super::{Invocation, Prompt, Reader, path, program, raw};
+use crate::regular;
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -128,7 +130,7 @@ pub fn tidy(place: &Path) {
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(CACHES)) {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let _ = std::fs::write(entry.path().join(".gitignore"), "*\n");
+            let _ = regular::replace(&entry.path().join(".gitignore"), b"*\n");
         }
     }
 }
@@ -173,7 +175,8 @@ impl Lines {
 
     /// What its model said since it was last asked, and what of the lines that are held it did not say.
     fn answered(&mut self) -> Vec<Did> {
-        let all = answers(&std::fs::read_to_string(&self.history).unwrap_or_default());
+        let history = regular::read(&self.history).unwrap_or_default();
+        let all = answers(&String::from_utf8_lossy(&history));
         let said = |line: &str| all.iter().flat_map(|answer| answer.lines()).any(|one| one.trim() == line);
         let mut did: Vec<Did> = std::mem::take(&mut self.held)
             .iter()
@@ -252,8 +255,8 @@ impl Reader for Lines {
         did
     }
 
-    fn trouble(&self) -> Option<String> {
-        self.trouble.clone()
+    fn trouble(&self) -> Option<Trouble> {
+        self.trouble.as_deref().map(Trouble::told)
     }
 
     fn is_hopeless(&self) -> bool {
@@ -412,7 +415,7 @@ ASSISTANT Thank you.
             ),
         ] {
             let (did, lines) = heard("", &printed);
-            assert_eq!(lines.trouble().as_deref(), trouble, "{printed}");
+            assert_eq!(lines.trouble().map(|trouble| trouble.said).as_deref(), trouble, "{printed}");
             assert_eq!(lines.is_hopeless(), hopeless, "{printed}");
             let waits = did.iter().filter(|did| matches!(did, Did::Waited { wait_ms: 200, .. })).count();
             assert_eq!(waits, printed.matches("Retrying").count(), "{printed}");

@@ -1,11 +1,15 @@
 //! Codex: `codex exec --json`, threads, turns and items.
 
+use std::path::PathBuf;
+
 use checkrein_core::activity::Did;
 use checkrein_core::config::agent::Permissions;
 use serde_json::{Value, json};
 
+use super::record::{directories, directory_of};
 use super::stream::{Events, Heard};
-use super::{Invocation, Prompt, attempt_object, number, path, program, raw, text, words};
+use super::{Invocation, Limits, Prompt, attempt_object, number, path, program, raw, text, words};
+use crate::tail::LineTail;
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -24,25 +28,35 @@ pub const CREDENTIALS: &[(&str, &str)] =
 
 pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     let mut args = vec!["exec".to_owned()];
+    if let (Ok(clone), true) = (std::env::current_dir(), task.is_job() && !task.sandboxed) {
+        // It commits in its clone. A step of a workflow works in the person's own repository, whose hooks and settings
+        // stay out of its reach.
+        args.extend(["--add-dir".to_owned(), path(&clone.join(".git"))]);
+    }
     if prompt.session.is_some() {
         args.push("resume".to_owned());
     }
     args.extend(["--json", "--skip-git-repo-check"].map(str::to_owned));
-    // Its own sandbox cannot be made inside ours, and is not needed there.
-    match task.permissions() {
-        _ if task.sandboxed => args.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),
-        Permissions::All => {
-            args.extend(["-c", "sandbox_mode=\"workspace-write\""].map(str::to_owned));
-            args.extend(["-c", "sandbox_workspace_write.network_access=true"].map(str::to_owned));
-        }
-        Permissions::Workspace => args.extend(["-c", "sandbox_mode=\"workspace-write\""].map(str::to_owned)),
+    let mut settings = vec![
+        ("approval_policy", json!("never")),
+        ("mcp_servers.checkrein.command", json!(path(&task.checkrein))),
+        ("mcp_servers.checkrein.args", json!(["mcp"])),
+        ("mcp_servers.checkrein.env", attempt_object(task)),
+    ];
+    if task.permissions() == Permissions::Workspace {
+        // Its model's own search is no command, so the sandbox does not keep it in.
+        settings.push(("web_search", json!("disabled")));
     }
-    let mut set =
-        |name: &str, value: Value| args.extend(["-c".to_owned(), format!("{name}={}", toml(&value))]);
-    set("approval_policy", json!("never"));
-    set("mcp_servers.checkrein.command", json!(path(&task.checkrein)));
-    set("mcp_servers.checkrein.args", json!(["mcp"]));
-    set("mcp_servers.checkrein.env", attempt_object());
+    // Its own sandbox cannot be made inside ours, and is not needed there.
+    if task.sandboxed {
+        args.push("--dangerously-bypass-approvals-and-sandbox".to_owned());
+    } else {
+        let network = task.permissions() == Permissions::All;
+        settings.push(("sandbox_mode", json!("workspace-write")));
+        settings.push(("sandbox_workspace_write.network_access", json!(network)));
+    }
+    let set = |(name, value): (&str, Value)| ["-c".to_owned(), format!("{name}={}", toml(&value))];
+    args.extend(settings.into_iter().flat_map(set));
     if let Some(model) = task.spec.model(task.kind) {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
@@ -72,21 +86,104 @@ fn toml(value: &Value) -> String {
     }
 }
 
-pub struct Items;
+#[derive(Default)]
+pub struct Items {
+    /// Where the records of its threads are; none for a program that only writes like it.
+    sessions: Option<PathBuf>,
+    record: Option<LineTail>,
+    thread: String,
+    /// What the thread had used when it was last left; the program counts on from there.
+    before: u64,
+    /// What it has used by now, as its record says.
+    total: Option<u64>,
+    /// What its sandbox has to be, unless ours is around it or a person's own arguments say otherwise.
+    sandbox: Option<Sandbox>,
+    limits: Option<Limits>,
+}
+
+/// What commands of its model may do.
+struct Sandbox {
+    network: bool,
+}
+
+impl Sandbox {
+    fn of(task: &AgentTask) -> Option<Sandbox> {
+        let own = task.spec.args.iter().any(|argument| argument.contains("sandbox"));
+        (!task.sandboxed && !own).then(|| Sandbox { network: task.permissions() == Permissions::All })
+    }
+
+    /// Whether what the program says of a turn is within it.
+    fn holds(&self, turn: &Value) -> Limits {
+        let policy = turn.get("sandbox_policy").unwrap_or(&Value::Null);
+        let network = policy.get("network_access").and_then(Value::as_bool).unwrap_or(false);
+        match text(policy, "type") {
+            "" => Limits::Unknown,
+            "read-only" => Limits::InForce,
+            "workspace-write" if network && !self.network => {
+                Limits::Broken("its sandbox lets commands use the network".to_owned())
+            }
+            "workspace-write" => Limits::InForce,
+            other => Limits::Broken(format!("its sandbox is `{other}`")),
+        }
+    }
+}
+
+impl Items {
+    pub fn of(task: &AgentTask, session: Option<&str>) -> Items {
+        Items::within(task, directory_of(task, "CODEX_HOME", ".codex").join("sessions"), session)
+    }
+
+    /// With the records of its threads in this directory.
+    pub fn within(task: &AgentTask, sessions: PathBuf, session: Option<&str>) -> Items {
+        let sandbox = Sandbox::of(task);
+        let mut items = Items { sessions: Some(sessions), sandbox, ..Items::default() };
+        if let Some(session) = session {
+            items.open(session, usize::MAX);
+            items.look(&mut Heard::default());
+            items.before = items.total.take().unwrap_or(0);
+            items.limits = None;
+        }
+        items
+    }
+
+    /// Finds the record of a thread, which is among those of the day it began.
+    fn open(&mut self, thread: &str, days: usize) {
+        let Some(sessions) = &self.sessions else { return };
+        let ending = format!("-{thread}.jsonl");
+        let years = directories(sessions);
+        let days = years.flat_map(|year| directories(&year)).flat_map(|month| directories(&month)).take(days);
+        let files = days.flat_map(|day| std::fs::read_dir(day).into_iter().flatten().flatten());
+        let found = files
+            .filter(|file| file.file_type().is_ok_and(|kind| kind.is_file()))
+            .find(|file| file.file_name().to_string_lossy().ends_with(&ending));
+        self.record = found.map(|file| LineTail::of(&file.path()));
+    }
+
+    /// What this call used, where its record says so.
+    fn used(&self) -> Option<Did> {
+        let total = self.total?;
+        // A counter that says less than before began anew.
+        Some(Did::Used { tokens: total.checked_sub(self.before).unwrap_or(total), cost: None })
+    }
+}
 
 impl Events for Items {
     fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did> {
         let item = event.get("item").unwrap_or(&Value::Null);
         match text(event, "type") {
-            "thread.started" => vec![heard.began("", text(event, "thread_id"))],
+            "thread.started" => {
+                text(event, "thread_id").clone_into(&mut self.thread);
+                vec![heard.began("", text(event, "thread_id"))]
+            }
             "turn.started" | "item.updated" => Vec::new(),
             "item.started" => begun(item).into_iter().collect(),
             "item.completed" => ended(item, line),
             "turn.completed" => {
                 heard.trouble = None;
+                self.look(heard);
                 let usage = event.get("usage").unwrap_or(&Value::Null);
-                let tokens = number(usage, "input_tokens").saturating_add(number(usage, "output_tokens"));
-                vec![Did::Used { tokens, cost: None }]
+                let said = || Did::Used { tokens: tokens(usage), cost: None };
+                vec![self.used().unwrap_or_else(said)]
             }
             "turn.failed" => {
                 let error = event.get("error").unwrap_or(&Value::Null);
@@ -96,6 +193,39 @@ impl Events for Items {
             _ => raw(line),
         }
     }
+
+    /// It says what it used at the end of a turn; its record says so after every answer of its model.
+    fn look(&mut self, _: &mut Heard) -> Vec<Did> {
+        if self.record.is_none() && !self.thread.is_empty() {
+            let thread = self.thread.clone();
+            // Of today, or of yesterday at midnight.
+            self.open(&thread, 2);
+        }
+        let known = self.total;
+        let of_interest = |line: &String| line.contains("token_count") || line.contains("turn_context");
+        for line in self.record.iter_mut().flat_map(LineTail::new_lines).filter(of_interest) {
+            let Ok(entry) = serde_json::from_str::<Value>(&line) else { continue };
+            if let (Some(sandbox), "turn_context") = (&self.sandbox, text(&entry, "type")) {
+                self.limits = Some(sandbox.holds(entry.get("payload").unwrap_or(&Value::Null)));
+            }
+            if let Some(usage) = entry.pointer("/payload/info/total_token_usage") {
+                self.total = Some(tokens(usage));
+            }
+        }
+        self.used().filter(|_| self.total != known).into_iter().collect()
+    }
+
+    fn limits(&self) -> Limits {
+        match (&self.sandbox, &self.limits) {
+            (Some(_), None) => Limits::Unknown,
+            (Some(_), Some(limits)) => limits.clone(),
+            (None, _) => Limits::InForce,
+        }
+    }
+}
+
+fn tokens(usage: &Value) -> u64 {
+    number(usage, "input_tokens").saturating_add(number(usage, "output_tokens"))
 }
 
 fn begun(item: &Value) -> Option<Did> {

@@ -4,8 +4,9 @@ use checkrein_core::activity::Did;
 use checkrein_core::config::agent::Permissions;
 use serde_json::{Value, json};
 
-use super::stream::{Events, Heard, called};
-use super::{Invocation, Prompt, number, path, program, raw, stdio_server, text, words};
+use super::stream::{Events, Forbidden, Heard, called};
+use super::trouble::Trouble;
+use super::{Invocation, Limits, Prompt, number, path, program, raw, stdio_server, text, words};
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -20,26 +21,43 @@ pub const VARIABLES: &[&str] = &[
     "GEMINI_CLI_HOME",
 ];
 
+/// The user's settings, of which a copy goes with ours into the program's own.
+const SETTINGS_OF_USER: &str = "gemini-settings-of-user.json";
+
 pub const CREDENTIALS: &[(&str, &str)] = &[
     (".gemini/oauth_creds.json", ".gemini/oauth_creds.json"),
     (".gemini/google_accounts.json", ".gemini/google_accounts.json"),
-    (".gemini/settings.json", ".gemini/settings.json"),
+    (".gemini/gemini-credentials.json", ".gemini/gemini-credentials.json"),
+    (".gemini/GEMINI.md", ".gemini/GEMINI.md"),
+    (".gemini/settings.json", SETTINGS_OF_USER),
 ];
 
+const WEB: [&str; 2] = ["web_fetch", "google_web_search"];
+
+/// It believes system settings only where they are root's, so ours are those of its user, in a home of its own.
 pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
-    let settings = task.home.join("gemini-settings.json");
     let mut server = stdio_server(task);
     if let Some(fields) = server.as_object_mut() {
         fields.insert("trust".to_owned(), json!(true));
     }
-    let mut config = json!({"mcpServers": {"checkrein": server}, "privacy": {"usageStatisticsEnabled": false},
-        "general": {"enableAutoUpdate": false, "disableAutoUpdate": true}, "telemetry": {"enabled": false},
-        "security": security()});
-    if let (Permissions::Workspace, Some(fields)) = (task.permissions(), config.as_object_mut()) {
-        fields.insert("tools".to_owned(), json!({"exclude": ["web_fetch", "google_web_search"]}));
-    }
+    let theirs = std::fs::read(task.home.join(SETTINGS_OF_USER)).ok();
+    let mut config = theirs.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_else(|| json!({}));
+    lay_over(
+        &mut config,
+        json!({"mcpServers": {"checkrein": server}, "privacy": {"usageStatisticsEnabled": false},
+            "general": {"enableAutoUpdate": false, "disableAutoUpdate": true}, "telemetry": {"enabled": false},
+            "security": security()}),
+    );
     let mut args =
         ["-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"].map(str::to_owned).to_vec();
+    let mut files = Vec::new();
+    if task.permissions() == Permissions::Workspace {
+        lay_over(&mut config, json!({"tools": {"exclude": WEB}}));
+        // Settings in the clone have no say in it.
+        let policy = task.home.join("gemini-policy.toml");
+        args.extend(["--admin-policy".to_owned(), path(&policy)]);
+        files.push((policy, format!("[[rule]]\ntoolName = {WEB:?}\ndecision = \"deny\"\npriority = 999\n")));
+    }
     if let Some(model) = task.spec.model(task.kind) {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
@@ -47,13 +65,27 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
         args.extend(["--resume".to_owned(), session.to_owned()]);
     }
     args.extend(task.spec.args.iter().cloned());
-    let mut env = vec![("GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(), path(&settings))];
+    let mut env = vec![("GEMINI_CLI_HOME".to_owned(), path(&task.home))];
     if task.sandboxed {
-        env.push(("GEMINI_CLI_HOME".to_owned(), path(&task.home)));
         env.push(("HOME".to_owned(), path(&task.home)));
+        // Its own sandbox is a container, which cannot be made in ours.
+        env.push(("GEMINI_SANDBOX".to_owned(), "false".to_owned()));
     }
-    let files = vec![(settings, config.to_string())];
+    files.push((task.home.join(".gemini/settings.json"), config.to_string()));
     Invocation { program: program(&task.spec, "gemini"), args, env, stdin: prompt.text.to_owned(), files }
+}
+
+/// Ours win; what a person has beside them stays.
+fn lay_over(settings: &mut Value, ours: Value) {
+    match (settings, ours) {
+        (Value::Object(theirs), Value::Object(ours)) => {
+            for (name, value) in ours {
+                lay_over(theirs.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(theirs), Value::Array(ours)) => theirs.extend(ours),
+        (settings, ours) => *settings = ours,
+    }
 }
 
 /// With a key it needs to be told that it is to be used; a login of the user's own is left as it is.
@@ -69,9 +101,14 @@ fn security() -> Value {
 pub struct Pieces {
     /// Words come in pieces.
     saying: String,
+    forbidden: Forbidden,
 }
 
 impl Pieces {
+    pub fn of(task: &AgentTask) -> Pieces {
+        Pieces { forbidden: Forbidden::unless_free(task, &WEB), ..Pieces::default() }
+    }
+
     fn said(&mut self) -> Option<Did> {
         let text = std::mem::take(&mut self.saying);
         (!text.trim().is_empty()).then_some(Did::Said { text })
@@ -79,6 +116,10 @@ impl Pieces {
 }
 
 impl Events for Pieces {
+    fn limits(&self) -> Limits {
+        self.forbidden.limits()
+    }
+
     fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did> {
         if text(event, "type") == "message" && text(event, "role") == "assistant" {
             self.saying.push_str(text(event, "content"));
@@ -112,11 +153,12 @@ impl Events for Pieces {
                 did.push(Did::Used { tokens: counted, cost: None });
                 if text(event, "status") == "error" {
                     let error = event.get("error").unwrap_or(&Value::Null);
-                    heard.trouble = Some(text(error, "message").to_owned());
+                    heard.trouble = Some(Trouble::told(text(error, "message")));
                 }
             }
             _ => did.extend(raw(line)),
         }
+        self.forbidden.watch(&did);
         did
     }
 }

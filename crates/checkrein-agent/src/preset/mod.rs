@@ -8,18 +8,22 @@ mod command;
 mod doctor;
 mod gemini;
 mod opencode;
+mod record;
 mod run;
 mod stream;
 mod trouble;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use checkrein_core::activity::Did;
 use checkrein_core::config::agent::{AgentKind, AgentOutput, AgentSpec};
+use checkrein_core::config::env;
 use serde_json::{Value, json};
 
 use crate::task::AgentTask;
 use stream::Stream;
+use trouble::Trouble;
 
 pub use doctor::{Found, Health, doctor};
 pub(crate) use run::run;
@@ -59,14 +63,32 @@ pub(crate) fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
 pub(crate) trait Reader: Send {
     fn read(&mut self, line: &str) -> Vec<Did>;
 
+    /// What is new elsewhere than in the output; asked again and again while it works.
+    fn look(&mut self) -> Vec<Did> {
+        Vec::new()
+    }
+
     /// The output is over: what is still to be told of it.
     fn end(&mut self) -> Vec<Did> {
         Vec::new()
     }
 
-    /// What the whole came to, where the program says that it went wrong.
-    fn trouble(&self) -> Option<String> {
+    /// Reads a line of what it complains about.
+    fn complain(&mut self, _line: &str) {}
+
+    /// Since when it only asks its model again, and what it was told last.
+    fn stuck(&self) -> Option<(Instant, &str)> {
         None
+    }
+
+    /// What the whole came to, where the program says that it went wrong.
+    fn trouble(&self) -> Option<Trouble> {
+        None
+    }
+
+    /// Whether the program shows by now that the limits it was given are in force.
+    fn limits(&self) -> Limits {
+        Limits::InForce
     }
 
     /// Whether it would wait for somebody who is not there.
@@ -85,20 +107,33 @@ pub(crate) trait Reader: Send {
     }
 }
 
-/// How the output of an agent is read; `home` is the directory of its own files.
-pub(crate) fn reader(spec: &AgentSpec, home: &Path) -> Box<dyn Reader> {
+/// What a program shows of the limits it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Limits {
+    InForce,
+    /// It says how it works, and has not said so yet.
+    Unknown,
+    /// It works without one of them; this is what it says.
+    Broken(String),
+}
+
+/// How the output of an agent is read that goes on with this session.
+pub(crate) fn reader(task: &AgentTask, session: Option<&str>) -> Box<dyn Reader> {
+    let spec = &task.spec;
     let output = match &spec.kind {
-        AgentKind::Claude => AgentOutput::Claude,
-        AgentKind::Codex => AgentOutput::Codex,
-        AgentKind::Opencode => AgentOutput::Opencode,
-        AgentKind::Gemini => AgentOutput::Gemini,
-        AgentKind::Aider => return Box::new(aider::Lines::new(&spec.name, home)),
+        AgentKind::Claude => {
+            return Box::new(Stream::new(&spec.name, claude::Messages::of(task, session)));
+        }
+        AgentKind::Codex => return Box::new(Stream::new(&spec.name, codex::Items::of(task, session))),
+        AgentKind::Opencode => return Box::new(Stream::new(&spec.name, opencode::Parts::of(task))),
+        AgentKind::Gemini => return Box::new(Stream::new(&spec.name, gemini::Pieces::of(task))),
+        AgentKind::Aider => return Box::new(aider::Lines::new(&spec.name, &task.home)),
         AgentKind::Builtin(_) => AgentOutput::Text,
         AgentKind::Command { output, .. } => *output,
     };
     match output {
         AgentOutput::Claude => Box::new(Stream::new(&spec.name, claude::Messages::default())),
-        AgentOutput::Codex => Box::new(Stream::new(&spec.name, codex::Items)),
+        AgentOutput::Codex => Box::new(Stream::new(&spec.name, codex::Items::default())),
         AgentOutput::Opencode => Box::new(Stream::new(&spec.name, opencode::Parts::default())),
         AgentOutput::Gemini => Box::new(Stream::new(&spec.name, gemini::Pieces::default())),
         AgentOutput::Text => Box::new(command::Text::new(&spec.name)),
@@ -138,6 +173,11 @@ pub fn is_secret(variable: &str) -> bool {
     ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| variable.to_ascii_uppercase().contains(word))
 }
 
+/// Whether a program always has a home of its own: Gemini CLI takes settings from nowhere else, unless they are root's.
+pub fn has_own_home(spec: &AgentSpec) -> bool {
+    matches!(spec.kind, AgentKind::Gemini)
+}
+
 /// Files of the user's login that a program needs where its home is another one: below the home, and where below its
 /// own place.
 pub fn credentials(spec: &AgentSpec) -> &'static [(&'static str, &'static str)] {
@@ -173,8 +213,16 @@ pub(crate) fn attempt_variables() -> Vec<(String, String)> {
     ATTEMPT.iter().filter_map(value).collect()
 }
 
-pub(crate) fn attempt_object() -> Value {
-    attempt_variables().into_iter().map(|(name, value)| (name, Value::String(value))).collect()
+/// What `checkrein mcp` is started with by the program.
+pub(crate) fn attempt_object(task: &AgentTask) -> Value {
+    let listed = (env::TOOLS_LISTED.to_owned(), path(&tools_listed(task)));
+    let variables = attempt_variables().into_iter().chain([listed]);
+    variables.map(|(name, value)| (name, Value::String(value))).collect()
+}
+
+/// The file that is there once the program has asked for our tools.
+pub(crate) fn tools_listed(task: &AgentTask) -> PathBuf {
+    task.home.join("tools-listed")
 }
 
 pub(crate) fn path(path: &Path) -> String {
@@ -208,17 +256,22 @@ pub(crate) fn raw(line: &str) -> Vec<Did> {
 }
 
 pub(crate) fn stdio_server(task: &AgentTask) -> Value {
-    json!({"command": path(&task.checkrein), "args": ["mcp"], "env": attempt_object()})
+    json!({"command": path(&task.checkrein), "args": ["mcp"], "env": attempt_object(task)})
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use checkrein_core::boundary::PhaseKind;
     use checkrein_core::config::agent::{AgentFindings, Permissions};
 
     use super::*;
 
-    fn task(kind: AgentKind, level: &str, sandboxed: bool, permissions: Option<Permissions>) -> AgentTask {
+    pub(crate) fn task(
+        kind: AgentKind,
+        level: &str,
+        sandboxed: bool,
+        permissions: Option<Permissions>,
+    ) -> AgentTask {
         let spec = AgentSpec {
             name: "mine".to_owned(),
             kind,
@@ -230,13 +283,18 @@ mod tests {
             permissions,
             findings: AgentFindings::default(),
         };
+        AgentTask { level: level.to_owned(), sandboxed, ..task_of(spec) }
+    }
+
+    pub(crate) fn task_of(spec: AgentSpec) -> AgentTask {
         AgentTask {
             spec,
             brief: PathBuf::from("/brief.md"),
             kind: Some(PhaseKind::Tactical),
-            level: level.to_owned(),
-            sandboxed,
+            level: "guided".to_owned(),
+            sandboxed: false,
             session: None,
+            cost_left: Some(0.5),
             messages: None,
             requests: None,
             home: PathBuf::from("/home-of-agent"),
@@ -273,10 +331,18 @@ mod tests {
             (Claude, "full", false, None, claude_free, true),
             (Claude, "guided", true, None, claude_free, true),
             (Claude, "guided", true, None, "CLAUDE_CONFIG_DIR=/home-of-agent", true),
+            (Claude, "guided", false, None, "--max-budget-usd 0.500001", true),
+            (Claude, "guided", false, None, r#""alwaysLoad":true"#, true),
+            (Claude, "guided", true, None, r#"--settings {"sandbox":{"enabled":false}}"#, true),
+            (Claude, "full", false, None, "--settings", false),
             (Claude, "guided", false, FREE, claude_free, true),
             (Claude, "full", false, KEPT, claude_free, false),
             (Codex, "guided", false, None, "sandbox_mode=\"workspace-write\"", true),
             (Codex, "guided", false, None, codex_free, false),
+            (Codex, "guided", false, None, "--add-dir", true),
+            (Codex, "guided", false, None, "web_search=\"disabled\"", true),
+            (Codex, "full", false, None, "web_search", false),
+            (Codex, "guided", true, None, "--add-dir", false),
             (Codex, "full", false, None, codex_free, true),
             (Codex, "full", false, None, codex_open, false),
             (Codex, "guided", true, None, codex_open, true),
@@ -286,7 +352,12 @@ mod tests {
             (Opencode, "guided", true, None, r#""external_directory":"allow""#, true),
             (Gemini, "guided", false, None, gemini_kept, true),
             (Gemini, "full", false, None, gemini_kept, false),
+            (Gemini, "guided", false, None, "--admin-policy /home-of-agent/gemini-policy.toml", true),
+            (Gemini, "guided", false, None, "/home-of-agent/.gemini/settings.json: ", true),
+            (Gemini, "guided", false, None, "GEMINI_CLI_HOME=/home-of-agent", true),
             (Gemini, "guided", true, None, "GEMINI_CLI_HOME=/home-of-agent", true),
+            (Gemini, "guided", true, None, "GEMINI_SANDBOX=false", true),
+            (Gemini, "full", false, None, "GEMINI_SANDBOX", false),
         ] {
             let task = task(kind, level, sandboxed, permissions);
             let call = started(&task, None);
@@ -299,7 +370,7 @@ mod tests {
         use AgentKind::{Aider, Claude, Codex, Gemini, Opencode};
         for (kind, resumed) in [
             (Claude, "--resume s1"),
-            (Codex, "exec resume"),
+            (Codex, " resume --json"),
             (Opencode, "--session s1"),
             (Gemini, "--resume s1"),
             (Aider, "--restore-chat-history"),

@@ -1,11 +1,16 @@
 //! OpenCode: `opencode run --format json`, parts of messages.
 
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Instant;
+
 use checkrein_core::activity::Did;
 use checkrein_core::config::agent::Permissions;
 use serde_json::{Value, json};
 
-use super::stream::{Events, Heard, called};
-use super::{Invocation, Prompt, attempt_object, number, path, program, raw, text};
+use super::stream::{Events, Forbidden, Heard, called};
+use super::trouble::Trouble;
+use super::{Invocation, Limits, Prompt, attempt_object, number, path, program, raw, text};
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -35,7 +40,10 @@ pub const CREDENTIALS: &[(&str, &str)] = &[
 ];
 
 pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
-    let mut args = ["run", "--format", "json", "--auto"].map(str::to_owned).to_vec();
+    // That it only asks its model again shows in its log alone.
+    let mut args = ["run", "--format", "json", "--auto", "--print-logs", "--log-level", "ERROR"]
+        .map(str::to_owned)
+        .to_vec();
     if let Some(model) = task.spec.model(task.kind) {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
@@ -47,15 +55,15 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     let theirs = std::env::var("OPENCODE_CONFIG_CONTENT").ok();
     let mut config: Value =
         theirs.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_else(|| json!({}));
-    let server = json!({"type": "local", "command": [path(&task.checkrein), "mcp"], "environment": attempt_object(),
+    let server = json!({"type": "local", "command": [path(&task.checkrein), "mcp"], "environment": attempt_object(task),
         "enabled": true});
     let web = match task.permissions() {
         Permissions::All => "allow",
         Permissions::Workspace => "deny",
     };
     let outside = if task.sandboxed { "allow" } else { "deny" };
-    let permission =
-        json!({"edit": "allow", "bash": "allow", "webfetch": web, "external_directory": outside});
+    let permission = json!({"edit": "allow", "bash": "allow", "webfetch": web, "websearch": web, "codesearch": web,
+        "external_directory": outside});
     if let Some(fields) = config.as_object_mut() {
         let servers = fields.entry("mcp").or_insert_with(|| json!({}));
         if let Some(servers) = servers.as_object_mut() {
@@ -82,14 +90,55 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     }
 }
 
+/// Has the program make its database before two of them do so at once, which fails one of them.
+pub fn make_database(call: &Invocation) -> std::io::Result<()> {
+    let set = |name: &str| {
+        let own = call.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.into());
+        own.or_else(|| std::env::var_os(name)).filter(|value| !value.is_empty()).map(PathBuf::from)
+    };
+    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")));
+    let Some(data) = data.map(|data| data.join("opencode")) else { return Ok(()) };
+    std::fs::create_dir_all(&data)?;
+    let lock = std::fs::File::create(data.join("checkrein.lock"))?;
+    lock.lock()?;
+    if data.join("opencode.db").exists() {
+        return Ok(());
+    }
+    let mut command = std::process::Command::new(&call.program);
+    command.args(["session", "list"]).envs(call.env.iter().map(|(name, value)| (name, value)));
+    // Where it cannot, it says so itself when it is started to work.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().map(drop)
+}
+
 #[derive(Default)]
 pub struct Parts {
     has_begun: bool,
     tokens: u64,
     cost: f64,
+    /// Since when its model answers nothing but errors, and the last of them.
+    stuck: Option<(Instant, String)>,
+    forbidden: Forbidden,
 }
 
+impl Parts {
+    pub fn of(task: &AgentTask) -> Parts {
+        Parts { forbidden: Forbidden::unless_free(task, &WEB), ..Parts::default() }
+    }
+
+    /// Its model answered nothing it can use, and it asks again.
+    fn ask_in_vain(&mut self, said: &str) {
+        let since = self.stuck.take().map_or_else(Instant::now, |(since, _)| since);
+        self.stuck = Some((since, said.to_owned()));
+    }
+}
+
+const WEB: [&str; 3] = ["webfetch", "websearch", "codesearch"];
+
 impl Events for Parts {
+    fn limits(&self) -> Limits {
+        self.forbidden.limits()
+    }
+
     fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did> {
         let mut did = Vec::new();
         // Its session is said with every line; it begins with the first.
@@ -98,6 +147,9 @@ impl Events for Parts {
             did.push(heard.began("", session));
         }
         let part = event.get("part").unwrap_or(&Value::Null);
+        if matches!(text(event, "type"), "text" | "reasoning" | "tool_use" | "tool") {
+            self.stuck = None;
+        }
         match text(event, "type") {
             "step_start" => {}
             "text" => did.push(Did::Said { text: text(part, "text").to_owned() }),
@@ -112,18 +164,39 @@ impl Events for Parts {
                 self.cost += part.get("cost").and_then(Value::as_f64).unwrap_or(0.0);
                 let cost = Some(self.cost).filter(|cost| *cost > 0.0);
                 did.push(Did::Used { tokens: self.tokens, cost });
+                // An answer with nothing in it: it asks again at once, and without an end.
+                if counted == 0 && text(part, "reason") == "unknown" {
+                    self.ask_in_vain("it answered nothing");
+                }
             }
             "error" => {
                 let error = event.get("error").unwrap_or(&Value::Null);
                 let data = error.get("data").unwrap_or(&Value::Null);
                 let said = [text(data, "message"), text(error, "message"), text(error, "name")];
                 let said = said.into_iter().find(|said| !said.is_empty()).unwrap_or("an error");
-                let status = data.get("statusCode").map(|status| format!(" ({status})")).unwrap_or_default();
-                did.push(heard.went_wrong("error", &format!("{said}{status}")));
+                let status = data.get("statusCode").and_then(Value::as_u64);
+                let shown = status.map(|status| format!("{said} ({status})"));
+                did.push(heard.went_wrong("error", shown.as_deref().unwrap_or(said)));
+                let status = status.and_then(|status| u16::try_from(status).ok());
+                heard.trouble = Some(Trouble::with_status(shown.as_deref().unwrap_or(said), status));
             }
             _ => did.extend(raw(line)),
         }
+        self.forbidden.watch(&did);
         did
+    }
+
+    fn complain(&mut self, line: &str) {
+        // A title for the session is asked of a small model, and is not needed.
+        if !line.contains(r#"message="stream error""#) || line.contains(" small=true ") {
+            return;
+        }
+        let said = line.split_once(r#"error.error=""#).map_or(line, |(_, said)| said).trim_end_matches('"');
+        self.ask_in_vain(said);
+    }
+
+    fn stuck(&self) -> Option<(Instant, &str)> {
+        self.stuck.as_ref().map(|(since, said)| (*since, said.as_str()))
     }
 }
 

@@ -2,22 +2,34 @@
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use checkrein_core::activity::Did;
 use checkrein_core::config::agent::{AgentKind, Preset};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
+use tokio::sync::mpsc;
 
-use super::{Invocation, Prompt, Reader, aider, continues, has_tools, invocation, reader, trouble};
-use crate::Ended;
-use crate::result::spoken_result;
+use super::trouble::{Ending, Source, Trouble};
+use super::{
+    Invocation, Limits, Prompt, Reader, aider, continues, has_tools, invocation, reader, tools_listed,
+    trouble,
+};
+use crate::result::{has_result, spoken_result};
 use crate::task::{AgentTask, PersonMessage};
 use crate::voice::Voice;
+use crate::{Ended, regular};
 
 /// A line that is longer is kept in pieces.
 const LINE_BYTES_MAX: u64 = 8 << 20;
+/// How often is looked at what a program keeps beside its output.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// What a program writes for itself is there a little later than what it says.
+const PROOF_WAIT_MAX: Duration = Duration::from_secs(5);
 /// So much of what it writes to standard error is looked at.
 const STDERR_BYTES_MAX: usize = 16 << 10;
+/// The same of its output.
+const OUTPUT_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) async fn run(task: &AgentTask, brief: &str, voice: &mut Voice) -> Ended {
     let mut text = prompt(task, brief);
@@ -41,21 +53,25 @@ pub(crate) async fn run(task: &AgentTask, brief: &str, voice: &mut Voice) -> End
                 return Ended::Blocked;
             }
         };
-        if said.trouble.is_some() && session.take_if(|_| !said.spoke).is_some() {
+        let ending = said.trouble.map(|trouble| trouble::judge(&task.spec.name, &trouble));
+        if matches!(ending, Some(Ending::Failed(_))) && session.take_if(|_| !said.spoke).is_some() {
             // The session is gone; it was a convenience, and everything is in the brief.
             continue;
         }
-        if let Some(what) = said.trouble {
-            return match trouble::blocked(&task.spec.name, &what) {
-                Some(reason) => {
-                    voice.tell(Did::Blocked { reason });
-                    Ended::Blocked
-                }
-                None => {
-                    voice.tell(Did::Failed { reason: what });
-                    Ended::Failed
-                }
-            };
+        match ending {
+            None => {}
+            Some(Ending::Unavailable(reason)) => {
+                voice.tell(Did::Unavailable { reason });
+                return Ended::Blocked;
+            }
+            Some(Ending::Blocked(reason)) => {
+                voice.tell(Did::Blocked { reason });
+                return Ended::Blocked;
+            }
+            Some(Ending::Failed(reason)) => {
+                voice.tell(Did::Failed { reason });
+                return Ended::Failed;
+            }
         }
         if !has_tools(&task.spec) {
             handed_in |= spoken_result(task, &said.output, handed_in);
@@ -99,8 +115,7 @@ fn prompt(task: &AgentTask, brief: &str) -> String {
 }
 
 struct Said {
-    /// What went wrong.
-    trouble: Option<String>,
+    trouble: Option<Trouble>,
     /// Whether its model said anything.
     spoke: bool,
     /// What its model said, or the end of its output.
@@ -111,8 +126,23 @@ async fn call(task: &AgentTask, prompt: &Prompt<'_>, voice: &mut Voice) -> Resul
     let call = invocation(task, prompt);
     for (path, content) in &call.files {
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        made.and_then(|()| std::fs::write(path, content))
+        made.and_then(|()| regular::replace(path, content.as_bytes()))
             .map_err(|error| format!("`{}` cannot be written: {error}", path.display()))?;
+    }
+    // In the sandbox its home is that of one job.
+    if matches!(task.spec.kind, AgentKind::Opencode) && !task.sandboxed {
+        // Where it cannot be made ready, the program itself says why.
+        let _ = super::opencode::make_database(&call);
+    }
+    // Before it starts: what its session used until now is in its record.
+    let mut reader = reader(task, prompt.session);
+    // What another call left proves nothing.
+    let proof = has_tools(&task.spec).then(|| tools_listed(task));
+    if let Some(proof) = &proof {
+        let _ = std::fs::remove_file(proof);
+        if proof.symlink_metadata().is_ok() {
+            return Err(format!("`{}` cannot be removed; remove it, then resume", proof.display()));
+        }
     }
     let mut child = start(task, &call)?;
     let stdin = child.stdin.take();
@@ -122,37 +152,138 @@ async fn call(task: &AgentTask, prompt: &Prompt<'_>, voice: &mut Voice) -> Resul
             let _ = stdin.write_all(call.stdin.as_bytes()).await;
         }
     };
-    let mut reader = reader(&task.spec, &task.home);
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let (mut output, mut spoke) = (String::new(), false);
+    let (mut output, mut complained, mut spoke) = (String::new(), String::new(), false);
+    let (mut given_up, mut unbound) = (None, None);
+    let (lines, mut heard) = mpsc::unbounded_channel();
+    let read = async move {
+        tokio::join!(
+            read_lines(stdout, Line::Output, lines.clone()),
+            read_lines(stderr, Line::Complaint, lines)
+        );
+        // Whoever hears ends when there is nothing left to hear.
+        std::future::pending::<()>().await;
+    };
     let hear = async {
-        let Some(stdout) = stdout else { return };
-        let mut lines = BufReader::new(stdout);
-        while let Some(line) = next_line(&mut lines).await {
-            for did in reader.read(&line) {
-                spoke |= is_word_of_model(&did);
-                voice.tell(did);
+        let mut looked = Instant::now();
+        loop {
+            let line = tokio::time::timeout(LOOK_EVERY, heard.recv()).await;
+            if looked.elapsed() >= LOOK_EVERY {
+                looked = Instant::now();
+                reader.look().into_iter().for_each(|did| voice.tell(did));
             }
-            output.push_str(&line);
-            output.push('\n');
-            keep_end(&mut output, 1 << 20);
-            if reader.is_hopeless() {
+            match line {
+                Ok(None) => break,
+                Ok(Some(Line::Output(line))) => {
+                    let had_spoken = spoke;
+                    for did in reader.read(&line) {
+                        spoke |= is_word_of_model(&did);
+                        voice.tell(did);
+                    }
+                    push_line(&mut output, &line, OUTPUT_BYTES_MAX);
+                    unbound = match spoke && !had_spoken {
+                        true => prove(&mut *reader, proof.as_deref(), voice).await.err(),
+                        false => broken_limit(&*reader),
+                    };
+                }
+                Ok(Some(Line::Complaint(line))) => {
+                    // What it complains about goes on to where the attempt's own does.
+                    eprintln!("{line}");
+                    reader.complain(&line);
+                    push_line(&mut complained, &line, STDERR_BYTES_MAX);
+                }
+                Err(_) => {}
+            }
+            let stuck = reader.stuck().filter(|(since, _)| since.elapsed() >= STUCK_MAX);
+            given_up = stuck.map(|(_, said)| said.to_owned());
+            if given_up.is_some() || unbound.is_some() || reader.is_hopeless() {
                 let _ = child.start_kill();
                 break;
             }
         }
-        for did in reader.end() {
+        for did in reader.look().into_iter().chain(reader.end()) {
             spoke |= is_word_of_model(&did);
             voice.tell(did);
         }
     };
-    let ((), (), complained) = tokio::join!(feed, hear, pass_on(stderr));
+    let listen = async {
+        tokio::select! {
+            () = hear => {}
+            () = read => {}
+        }
+    };
+    tokio::join!(feed, listen);
     let status = child.wait().await.map_err(|error| format!("{}: {error}", task.spec.name))?;
     if matches!(task.spec.kind, AgentKind::Aider) {
         aider::tidy(Path::new("."));
     }
-    let trouble = went_wrong(&*reader, status, &complained, &output);
+    if let Some(what) = unbound {
+        let name = &task.spec.name;
+        return Err(format!(
+            "{name} works without its limits: {what}; see `checkrein log` and its settings, then resume"
+        ));
+    }
+    let trouble = match given_up {
+        Some(said) => Some(Trouble { said, source: Source::Disconnected }),
+        None => went_wrong(&*reader, status, &complained, &output),
+    };
+    let silent = trouble.is_none() && !spoke && !reader.is_text() && !has_result(task);
+    let trouble = trouble.or_else(|| silent.then(Trouble::silence));
     Ok(Said { trouble, spoke, output: reader.said().unwrap_or(output) })
+}
+
+/// So long a program may do nothing but ask its model again.
+const STUCK_MAX: Duration = Duration::from_secs(60);
+
+/// A line of a program.
+enum Line {
+    Output(String),
+    Complaint(String),
+}
+
+async fn read_lines(
+    from: Option<impl AsyncRead + Unpin>,
+    line: fn(String) -> Line,
+    to: mpsc::UnboundedSender<Line>,
+) {
+    let Some(from) = from else { return };
+    let mut lines = BufReader::new(from);
+    while let Some(text) = next_line(&mut lines).await {
+        if to.send(line(text)).is_err() {
+            return;
+        }
+    }
+}
+
+fn push_line(text: &mut String, line: &str, bytes_max: usize) {
+    text.push_str(line);
+    text.push('\n');
+    keep_end(text, bytes_max);
+}
+
+/// Before its model does anything, a program has asked for our tools and shows that its limits are in force.
+async fn prove(reader: &mut dyn Reader, proof: Option<&Path>, voice: &mut Voice) -> Result<(), String> {
+    let begun = Instant::now();
+    loop {
+        reader.look().into_iter().for_each(|did| voice.tell(did));
+        let missing = match reader.limits() {
+            Limits::Broken(what) => return Err(what),
+            _ if proof.is_some_and(|proof| !proof.exists()) => "it did not load the tools of Checkrein",
+            Limits::Unknown => "it does not say what they are",
+            Limits::InForce => return Ok(()),
+        };
+        if begun.elapsed() >= PROOF_WAIT_MAX {
+            return Err(missing.to_owned());
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+fn broken_limit(reader: &dyn Reader) -> Option<String> {
+    match reader.limits() {
+        Limits::Broken(what) => Some(what),
+        Limits::InForce | Limits::Unknown => None,
+    }
 }
 
 const fn is_word_of_model(did: &Did) -> bool {
@@ -187,22 +318,6 @@ async fn next_line<R: AsyncRead + Unpin>(lines: &mut BufReader<R>) -> Option<Str
     (read > 0).then(|| String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// What it complains about goes on to where the attempt's own does; its end is looked at.
-async fn pass_on(stderr: Option<impl AsyncRead + Unpin>) -> String {
-    let Some(mut stderr) = stderr else { return String::new() };
-    let (mut kept, mut buffer) = (String::new(), vec![0; 8 << 10]);
-    while let Ok(read) = stderr.read(&mut buffer).await {
-        if read == 0 {
-            break;
-        }
-        let piece = String::from_utf8_lossy(buffer.get(..read).unwrap_or_default()).into_owned();
-        eprint!("{piece}");
-        kept.push_str(&piece);
-        keep_end(&mut kept, STDERR_BYTES_MAX);
-    }
-    kept
-}
-
 fn keep_end(text: &mut String, bytes_max: usize) {
     if text.len() > bytes_max * 2 {
         let mut from = text.len() - bytes_max;
@@ -213,22 +328,23 @@ fn keep_end(text: &mut String, bytes_max: usize) {
     }
 }
 
-fn went_wrong(reader: &dyn Reader, status: ExitStatus, complained: &str, output: &str) -> Option<String> {
-    let said = reader.trouble();
-    if status.success() && said.is_none() {
+fn went_wrong(reader: &dyn Reader, status: ExitStatus, complained: &str, output: &str) -> Option<Trouble> {
+    let told = reader.trouble();
+    if status.success() && told.is_none() {
         return None;
     }
-    let mut last = last_lines(complained);
-    if last.is_empty() && reader.is_text() {
-        last = last_lines(output);
+    // What it says in its stream is better than what it happens to write beside it.
+    if let Some(told) = told.filter(|told| !told.said.trim().is_empty()) {
+        return Some(told);
     }
-    Some(match (said, last.is_empty()) {
-        (Some(said), true) => said,
-        // What it says in its stream is better than what it happens to write beside it.
-        (Some(said), false) if !said.trim().is_empty() => said,
-        (_, false) => last,
-        (None, true) => format!("it ended with {status}"),
-    })
+    let mut said = last_lines(complained);
+    if said.is_empty() && reader.is_text() {
+        said = last_lines(output);
+    }
+    if said.is_empty() {
+        said = format!("it ended with {status}");
+    }
+    Some(Trouble { said, source: Source::Output })
 }
 
 fn last_lines(text: &str) -> String {

@@ -1,19 +1,43 @@
 //! A program's output as lines of JSON: what every such stream has in common.
 
+use std::time::Instant;
+
 use checkrein_core::activity::Did;
+use checkrein_core::config::agent::Permissions;
 use serde_json::Value;
 
-use super::{Reader, raw, text};
+use super::trouble::Trouble;
+use super::{Limits, Reader, raw, text};
+use crate::task::AgentTask;
 
 /// How the events of one program are read.
 pub(crate) trait Events: Send {
     fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did>;
+
+    /// Reads a line of what the program complains about.
+    fn complain(&mut self, _line: &str) {}
+
+    /// Since when it only asks its model again, and what it was told last.
+    fn stuck(&self) -> Option<(Instant, &str)> {
+        None
+    }
+
+    /// What is new elsewhere than in the stream.
+    fn look(&mut self, _: &mut Heard) -> Vec<Did> {
+        Vec::new()
+    }
+
+    /// What the program shows of the limits it was given.
+    fn limits(&self) -> Limits {
+        Limits::InForce
+    }
 }
 
 /// Whose stream it is, and what went wrong in it so far.
+#[derive(Default)]
 pub(crate) struct Heard {
     agent: String,
-    pub trouble: Option<String>,
+    pub trouble: Option<Trouble>,
 }
 
 impl Heard {
@@ -25,7 +49,7 @@ impl Heard {
 
     /// The program says that something went wrong: that is what came of it, unless it goes on all the same.
     pub fn went_wrong(&mut self, what: &str, said: &str) -> Did {
-        self.trouble = Some(said.to_owned());
+        self.trouble = Some(Trouble::told(said));
         Did::Raw { text: format!("{what}: {said}") }
     }
 }
@@ -49,8 +73,61 @@ impl<E: Events> Reader for Stream<E> {
         }
     }
 
-    fn trouble(&self) -> Option<String> {
+    fn complain(&mut self, line: &str) {
+        self.events.complain(line);
+    }
+
+    fn stuck(&self) -> Option<(Instant, &str)> {
+        self.events.stuck()
+    }
+
+    fn look(&mut self) -> Vec<Did> {
+        self.events.look(&mut self.heard)
+    }
+
+    fn limits(&self) -> Limits {
+        self.events.limits()
+    }
+
+    fn trouble(&self) -> Option<Trouble> {
         self.heard.trouble.clone()
+    }
+}
+
+/// Tools a program was told to do without: one that answers all the same shows that it did not listen.
+#[derive(Default)]
+pub(crate) struct Forbidden {
+    tools: &'static [&'static str],
+    calls: Vec<(String, String)>,
+    used: Option<String>,
+}
+
+impl Forbidden {
+    pub fn unless_free(task: &AgentTask, tools: &'static [&'static str]) -> Forbidden {
+        let tools = if task.permissions() == Permissions::Workspace { tools } else { &[] };
+        Forbidden { tools, ..Forbidden::default() }
+    }
+
+    pub fn watch(&mut self, did: &[Did]) {
+        for did in did {
+            match did {
+                Did::Called { id, tool, .. } if self.tools.contains(&tool.as_str()) => {
+                    self.calls.push((id.clone(), tool.clone()));
+                }
+                Did::Answered { id, failed: false, .. } => {
+                    let used = self.calls.iter().find(|(call, _)| call == id).map(|(_, tool)| tool.clone());
+                    self.used = self.used.take().or(used);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub fn limits(&self) -> Limits {
+        match &self.used {
+            Some(tool) => Limits::Broken(format!("it used `{tool}`, which it was told to do without")),
+            None => Limits::InForce,
+        }
     }
 }
 
@@ -67,6 +144,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::reader;
+    use super::super::tests::task_of;
     use super::*;
 
     /// One short conversation as each program writes it.
@@ -104,7 +182,7 @@ mod tests {
         ),
     ];
 
-    fn told(output: AgentOutput, lines: &str) -> (Vec<Did>, Option<String>) {
+    fn told(output: AgentOutput, lines: &str) -> (Vec<Did>, Option<Trouble>) {
         let spec = AgentSpec {
             name: "mine".to_owned(),
             kind: AgentKind::Command { command: String::new(), output },
@@ -116,7 +194,7 @@ mod tests {
             permissions: None,
             findings: AgentFindings::default(),
         };
-        let mut reader = reader(&spec, std::path::Path::new(""));
+        let mut reader = reader(&task_of(spec), None);
         let did = lines.lines().flat_map(|line| reader.read(line)).collect();
         (did, reader.trouble())
     }
@@ -144,6 +222,16 @@ mod tests {
     }
 
     #[test]
+    fn what_claude_writes_is_counted_before_its_turn_ends() {
+        let lines = r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","usage":{"input_tokens":90,"output_tokens":1}}},"parent_tool_use_id":null}
+{"type":"assistant","message":{"id":"m1","content":[],"usage":{"input_tokens":90,"output_tokens":1}}}
+{"type":"stream_event","event":{"type":"message_delta","usage":{"output_tokens":700}},"parent_tool_use_id":null}
+{"type":"stream_event","event":{"type":"message_stop"},"parent_tool_use_id":null}"#;
+        let used = |tokens| Did::Used { tokens, cost: None };
+        assert_eq!(told(AgentOutput::Claude, lines).0, [used(91), used(790)]);
+    }
+
+    #[test]
     fn what_means_nothing_is_kept_as_it_is() {
         for (output, _) in STREAMS {
             for line in ["no JSON at all", r#"{"type":"invented"}"#, "[1]", "{\"type\":"] {
@@ -151,6 +239,106 @@ mod tests {
                 assert_eq!((did, trouble), (raw(line), None), "{output:?}");
             }
         }
+    }
+
+    /// How each program ended when its model answered so, as it wrote it then.
+    #[test]
+    fn a_model_that_does_not_answer_is_told_from_what_is_broken() {
+        use super::super::trouble::{Ending, judge};
+        for (output, line, expected) in [
+            (
+                AgentOutput::Claude,
+                json!({"type": "result", "subtype": "success", "is_error": true, "api_error_status": 500, "terminal_reason": "api_error",
+                    "result": "API Error: 500 Scripted trouble. This is a server-side issue, usually temporary — try again in a moment."}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Claude,
+                json!({"type": "result", "subtype": "success", "is_error": true, "api_error_status": 529, "terminal_reason": "api_error",
+                    "result": "API Error: 529 Scripted trouble. This is a server-side issue, usually temporary — try again in a moment."}),
+                "was told to come back later",
+            ),
+            (
+                AgentOutput::Claude,
+                json!({"type": "result", "subtype": "success", "is_error": true, "api_error_status": null, "terminal_reason": "api_error",
+                    "result": "API Error: Connection to the API was lost (ECONNRESET). This is usually temporary — try again."}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Claude,
+                json!({"type": "result", "subtype": "success", "is_error": true, "terminal_reason": "api_error",
+                    "result": "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway"}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Codex,
+                json!({"type": "turn.failed", "error": {"message": "We’re currently experiencing high demand, which may cause temporary errors."}}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Codex,
+                json!({"type": "turn.failed", "error": {"message": "stream disconnected before completion: stream closed before response.completed"}}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Codex,
+                json!({"type": "turn.failed", "error": {"message": "stream disconnected before completion: error sending request"}}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Codex,
+                json!({"type": "turn.failed", "error": {"message": "exceeded retry limit, last status: 503 Service Unavailable"}}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Opencode,
+                json!({"type": "error", "error": {"name": "APIError", "data": {"message": "Scripted trouble", "statusCode": 500, "isRetryable": true}}}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Opencode,
+                json!({"type": "error", "error": {"name": "APIError", "data": {"message": "Cannot connect to API: The socket connection was closed unexpectedly"}}}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Gemini,
+                json!({"type": "result", "status": "error", "error": {"message": "[API Error: got status: 503 Service Unavailable]"}}),
+                "cannot reach its model",
+            ),
+        ] {
+            let trouble = told(output, &line.to_string()).1.unwrap();
+            let Ending::Unavailable(reason) = judge("mine", &trouble) else {
+                panic!("{output:?}: {trouble:?}")
+            };
+            assert!(reason.contains(expected), "{output:?}: {reason}");
+        }
+        // What Claude Code says in the place of its model is nothing its model said.
+        let instead = json!({"type": "assistant", "is_api_error_message": true, "message": {"content": [{"type": "text", "text": "API Error: 500"}]}});
+        assert_eq!(
+            told(AgentOutput::Claude, &instead.to_string()).0,
+            [Did::Raw { text: "API Error: 500".to_owned() }]
+        );
+    }
+
+    /// OpenCode asks again for minutes without a word on its output; its log says so.
+    #[test]
+    fn a_program_that_only_asks_again_is_stuck() {
+        let mut reader = Stream::new("opencode", super::super::opencode::Parts::default());
+        let title = r#"timestamp=2026-11-17T22:33:44.307Z level=ERROR run=99359056 message="stream error" providerID=scripted modelID=m session.id=s small=true agent=title mode=primary error.error="AI_RetryError: Failed after 3 attempts. Last error: Scripted trouble""#;
+        let work = r#"timestamp=2026-11-17T22:33:44.307Z level=ERROR run=99359056 message="stream error" providerID=scripted modelID=m session.id=s small=false agent=build mode=primary error.error="AI_APICallError: Scripted trouble""#;
+        reader.complain(title);
+        assert!(reader.stuck().is_none(), "a title is not needed");
+        reader.complain(work);
+        let (since, said) = reader.stuck().unwrap();
+        assert_eq!(said, "AI_APICallError: Scripted trouble");
+        reader.complain(work);
+        assert_eq!(reader.stuck().unwrap().0, since, "since the first of them");
+        reader.read(r#"{"type":"step_start","sessionID":"s1","part":{}}"#);
+        assert!(reader.stuck().is_some(), "a step begins before there is an answer");
+        reader.read(r#"{"type":"text","sessionID":"s1","part":{"text":"I look."}}"#);
+        assert!(reader.stuck().is_none(), "its model answers again");
+        reader.read(r#"{"type":"step_finish","sessionID":"s1","part":{"reason":"unknown","tokens":{"input":0,"output":0}}}"#);
+        assert_eq!(reader.stuck().unwrap().1, "it answered nothing");
     }
 
     #[test]
@@ -164,7 +352,7 @@ mod tests {
             (AgentOutput::Opencode, json!({"type": "error", "error": {"data": {"message": "it broke"}}})),
             (AgentOutput::Gemini, json!({"type": "error", "message": "it broke"})),
         ] {
-            assert_eq!(told(output, &line.to_string()).1.as_deref(), Some("it broke"), "{output:?}");
+            assert_eq!(told(output, &line.to_string()).1, Some(Trouble::told("it broke")), "{output:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Args {
     /// A comment for the agent with the approval of a review; may be given several times
     #[arg(long = "comment", value_name = "FILE:LINE=TEXT", value_parser = comment, allow_hyphen_values = true)]
     comments: Vec<NewComment>,
-    /// Approve although changes are requested of single files
+    /// Approve although changes are requested of single files, or parts are not shown
     #[arg(long)]
     confirm: bool,
 }

@@ -49,7 +49,7 @@ const SHOWN: usize = 200;
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("the companion cannot be asked")?;
-    let desk = args.store.desk()?;
+    let desk = if args.list || args.history { args.store.desk_to_read()? } else { args.store.desk()? };
     if !args.applied.is_empty() || !args.discarded.is_empty() {
         return args.settle(&desk);
     }

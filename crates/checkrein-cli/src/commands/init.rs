@@ -1,3 +1,4 @@
+mod advice;
 mod client;
 
 use std::io::Write;
@@ -18,6 +19,9 @@ pub struct Args {
     /// Only put hooks and tools of frames into this client's settings here: claude-code or opencode
     #[arg(long, value_parser = super::hook::client, value_name = "CLIENT")]
     client: Option<Client>,
+    /// Frame advice to write to `checkrein.yaml` with a client's hooks
+    #[arg(long, requires = "client", value_enum, default_value = "recommended")]
+    advice: advice::Advice,
     /// Take them out again
     #[arg(long, requires = "client")]
     remove: bool,
@@ -33,7 +37,7 @@ const FILES: [(&str, &str); 3] = [
 pub fn run(args: &Args) -> Result<Output, CliError> {
     if let Some(client) = args.client {
         let wanted = if args.remove { client::Wanted::Removed } else { client::Wanted::Installed };
-        return client::run(client, wanted);
+        return client::run(client, wanted, args.advice);
     }
     let there = FILES.iter().filter(|(name, _)| Path::new(name).exists()).map(|(name, _)| *name);
     let there: Vec<&str> = there.collect();

@@ -21,7 +21,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("a level cannot be changed")?;
-    let (id, policy, waits) = match args.store.desk()? {
+    let (id, policy, waits) = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.principal()?;
             let view = session.wait(session.engine.change_level(&who, &args.run, &args.autonomy, None))?;

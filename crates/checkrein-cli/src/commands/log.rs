@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -206,7 +205,7 @@ fn heading(out: &mut impl Write, open_line: &mut bool, task: &str, attempt: u32)
 /// What a file has beyond an offset; whole lines, unless there is nothing else.
 fn after(path: &Path, offset: &mut u64) -> Vec<u8> {
     let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
+        let mut file = checkrein_engine::open_regular(path)?;
         file.seek(SeekFrom::Start(*offset))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;

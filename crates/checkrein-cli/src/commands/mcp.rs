@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use checkrein_core::config::env;
@@ -41,6 +42,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         experts: Arc::new(settings::expert_files),
         directory,
         by: Some(by),
+        tools_listed: std::env::var_os(env::TOOLS_LISTED).map(PathBuf::from),
         closing: None,
     };
     let runtime = runtime()?;

@@ -21,7 +21,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("an agent cannot be spoken to")?;
-    let said = match args.store.desk()? {
+    let said = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.principal()?;
             let (_, said) = session.wait(session.engine.send_message(&who, &args.run, &args.text))?;

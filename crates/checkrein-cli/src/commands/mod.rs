@@ -47,7 +47,7 @@ use crate::output::Output;
 
 /// Decides how far an AI agent may go on its own, holds its work for a person at the right moments, and remembers everything.
 ///
-/// Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 usage or config error, 3 held and waiting for a person, 4 stopped by policy or limit, 5 rejected, 6 not found or conflict.
+/// Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 failed, 2 usage or config error, 3 held and waiting for a person, 4 stopped by policy or limit, 5 rejected, 6 not found or conflict, 7 paused: it can be resumed.
 #[derive(Debug, Parser)]
 #[command(name = "checkrein", version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {

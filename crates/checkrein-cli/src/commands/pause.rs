@@ -18,7 +18,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("a run cannot be paused")?;
-    let run = match args.store.desk()? {
+    let run = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.principal()?;
             let view = session.wait(session.engine.pause_run(&who, &args.run, None))?;

@@ -15,5 +15,9 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
+    // Whoever rejects at a terminal can say why; programs need not (R12).
+    if args.message.trim().is_empty() {
+        return Err(CliError::usage("`message` is empty"));
+    }
     give(&args.target, VerdictRequest::new(Verdict::Reject, Some(args.message.clone())))
 }

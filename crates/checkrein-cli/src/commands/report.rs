@@ -2,6 +2,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use checkrein_core::document::{closest, listed};
 use checkrein_core::report::{Across, Format, Report, Style, pages};
 use checkrein_store::RunFilter;
 
@@ -53,14 +54,22 @@ enum Kind {
 #[derive(Clone, Debug, clap::Args)]
 pub struct Shape {
     /// How much the report tells: summary, detailed or minimal
-    #[arg(long, default_value = "summary", value_name = "FORMAT")]
-    format: String,
+    #[arg(long, default_value = "summary", value_name = "FORMAT", value_parser = format)]
+    format: Format,
     /// Only this page of the report
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     page: Option<u32>,
     /// How many lines a page has [default: 100]
     #[arg(long, value_name = "LINES", value_parser = clap::value_parser!(u32).range(1..))]
     per_page: Option<u32>,
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    let names = || Format::ALL.into_iter().map(Format::name);
+    Format::parse(text).ok_or_else(|| match closest(text, names()) {
+        Some(near) => format!("did you mean `{near}`? It is one of {}", listed(names())),
+        None => format!("it is one of {}", listed(names())),
+    })
 }
 
 const LINES_PER_PAGE: u32 = 100;
@@ -127,7 +136,7 @@ impl Args {
             return Err(CliError::failed("fixes are chosen at a terminal")
                 .hint("`checkrein report RUN --json` lists them with their commands"));
         }
-        let session = self.store.here().open()?;
+        let session = self.store.here().open_if_there()?;
         let who = session.principal()?;
         let run = self.run.clone().unwrap_or_default();
         session.wait(async {
@@ -148,11 +157,11 @@ impl Args {
 impl Shape {
     /// Whether a report of this shape ends with what can be chosen.
     pub fn lists_remedies(&self) -> bool {
-        Format::parse(&self.format) != Format::Minimal && self.page.is_none() && self.per_page.is_none()
+        self.format != Format::Minimal && self.page.is_none() && self.per_page.is_none()
     }
 
     pub fn output(&self, report: &Report) -> Result<Output, CliError> {
-        self.paged(report.text(Format::parse(&self.format), style()))
+        self.paged(report.text(self.format, style()))
     }
 
     /// One page, where one was asked for.

@@ -17,7 +17,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    match args.store.desk()? {
+    match args.store.desk_if_there()? {
         Desk::Here(session) => args.driving.drive(&session, TakeUp::Resume(&args.run)),
         Desk::There(remote) => {
             let known = remote.view(&args.run)?.run.state.version;

@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     }
     let place = args.store.here();
     let (session, judges) = match screen || args.says_something() {
-        true => (place.open()?, true),
+        true => (place.open_if_there()?, true),
         false => (place.open_to_read()?, false),
     };
     let who = if judges { session.judge()? } else { session.principal()? };
@@ -188,7 +188,7 @@ impl Args {
             out.push_str(&format!("{}\n", one_line(&comment)));
         }
         for Mark { file, mark } in &self.marks {
-            side.mark(id, file, *mark).await?;
+            side.mark(id, file, *mark, &told.head).await?;
             out.push_str(&format!("{} {}\n", mark.map_or("none", FileMark::name), one_line(file)));
         }
         for (comment, resolved) in self.threads() {

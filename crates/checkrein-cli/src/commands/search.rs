@@ -58,7 +58,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MARK: Style = Style::new().bold().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Yellow)));
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let found = match args.store.desk()? {
+    let found = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.principal()?;
             let request = SearchRequest {

@@ -1,7 +1,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use checkrein_core::report::duration_words;
+use checkrein_core::report::{duration_words, used_words};
 use checkrein_core::run::RunEvent;
 use checkrein_core::run::job::{ForgeNews, Repository, Settled};
 use checkrein_engine::RunView;
@@ -68,6 +68,9 @@ fn text(view: &RunView, now: Timestamp, repository: Option<&Path>, placement: Op
     }
     line("created", &state.created_at.to_string());
     line("duration", &duration_words(report.duration_ms));
+    if let Some(used) = report.spent.and_then(used_words) {
+        line("used", &used);
+    }
     line("found", &findings(state.tally.warnings, state.tally.errors));
     if let Some((under_way, task)) = view.run.task_under_way() {
         line("now", &format!("{} (attempt {})", one_line(&task.id), under_way.attempt));
@@ -106,9 +109,15 @@ fn text(view: &RunView, now: Timestamp, repository: Option<&Path>, placement: Op
             line("waits for", &format!("a worker: {}", one_line(why)));
         }
     }
+    if let Some(at) = state.retry_at {
+        line("tried again", &format!("{at:.0}, by a server or worker"));
+    }
     if let (Some(checkpoint), Some(hold)) = (&view.checkpoint, &state.hold) {
         line("waits at", checkpoint);
         line("question", &one_line(&hold.question()));
+        if view.expires_at().is_some_and(|expires_at| expires_at <= now) {
+            line("timed out", "nobody answered in time, which counts as a no");
+        }
     }
     out.push('\n');
     for (seq, at, event) in &view.history {
@@ -124,10 +133,11 @@ fn text(view: &RunView, now: Timestamp, repository: Option<&Path>, placement: Op
 fn about(event: &RunEvent) -> String {
     match event {
         RunEvent::RunCreated { by, .. } | RunEvent::RunResumed { by } => format!("by {by}"),
-        RunEvent::RunPaused { by, reason } => match reason {
-            Some(reason) => reason.clone(),
-            None => format!("by {by}"),
-        },
+        RunEvent::RunPaused { by, reason, retry_at } => {
+            let why = reason.clone().unwrap_or_else(|| format!("by {by}"));
+            let again = retry_at.map(|at| format!("; tried again at {}", at.strftime("%H:%M:%S")));
+            format!("{why}{}", again.unwrap_or_default())
+        }
         RunEvent::RunStarted => String::new(),
         RunEvent::PhaseSkipped { phase, .. } | RunEvent::PhaseStarted { phase } => phase.clone(),
         RunEvent::PhaseEnded { phase, status } => format!("{phase}: {}", word(status)),
@@ -160,7 +170,8 @@ fn about(event: &RunEvent) -> String {
         }
         RunEvent::PhaseWorked(work) => {
             let summary = work.result.summary.lines().next().unwrap_or_default();
-            format!("{}, {} {summary}", work.result.outcome.name(), count(work.files_total as u64, "file"))
+            let (outcome, files) = (work.result.outcome.name(), count(work.files_total as u64, "file"));
+            format!("{outcome}, {files}{} {summary}", no_longer_approved(&work.lapsed))
         }
         RunEvent::PhaseRepeated { phase, because } => format!("{phase}: {because}"),
         RunEvent::PhasePassed { phase, .. } => format!("{phase}: no review required"),
@@ -168,7 +179,9 @@ fn about(event: &RunEvent) -> String {
             let over = if *start_over { ", to start over" } else { "" };
             format!("by {by}{over}: {}", reason.as_deref().unwrap_or(""))
         }
-        RunEvent::ReviewMoved { head, .. } => format!("pushed to, now {head}"),
+        RunEvent::ReviewMoved { head, lapsed, .. } => {
+            format!("pushed to, now {head}{}", no_longer_approved(lapsed))
+        }
         RunEvent::LandingConflicted { conflict, .. } => conflict.files.join(", "),
         RunEvent::PhaseLanded { phase, landed } => match (&landed.published, landed.changed) {
             (Some(published), _) => format!("{phase}: {published}"),
@@ -182,7 +195,7 @@ fn about(event: &RunEvent) -> String {
         RunEvent::ThreadResolved { comment, resolved, by } => {
             format!("{comment} is {} for {by}", if *resolved { "settled" } else { "open again" })
         }
-        RunEvent::FileMarked { file, mark, by } => {
+        RunEvent::FileMarked { file, mark, by, .. } => {
             format!("{file} {} by {by}", mark.map_or("not marked", |mark| mark.name()))
         }
         RunEvent::Forge(news) => forge(news),
@@ -208,4 +221,9 @@ fn forge(news: &ForgeNews) -> String {
 
 fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Files whose approval ended because they changed.
+fn no_longer_approved(lapsed: &[String]) -> String {
+    if lapsed.is_empty() { String::new() } else { format!("; no longer approved: {}", lapsed.join(", ")) }
 }

@@ -55,7 +55,7 @@ pub fn comment(text: &str) -> Result<NewComment, String> {
 /// Decides one after the other; one that cannot be decided does not keep the rest from it.
 pub fn give(target: &Target, request: VerdictRequest) -> Result<Output, CliError> {
     let request = VerdictRequest { judged: target.digest.clone(), ..request };
-    let desk = target.store.desk()?;
+    let desk = target.store.desk_if_there()?;
     let who = match &desk {
         Desk::Here(session) => Some(session.judge()?),
         Desk::There(_) => outside_attempt("a verdict cannot be given").map(|()| None)?,

@@ -85,7 +85,7 @@ pub struct Confirm {
     pub verdict: Verdict,
     pub text: String,
     pub start_over: bool,
-    /// Asked a second time: changes are requested of single files.
+    /// Asked a second time: something speaks against it.
     pub again: bool,
 }
 

@@ -52,9 +52,9 @@ pub async fn ask(
         };
         // The verdict is about what was shown.
         let mut request = VerdictRequest { judged: Some(Judged::Digest(review.digest)), ..request };
-        if request.verdict == Verdict::Approve && !review.marked_for_changes().is_empty() {
-            let marked = review.marked_for_changes().join(", ");
-            let question = format!("You request changes of {marked}. Approve all the same?");
+        let doubts = review.doubts();
+        if request.verdict == Verdict::Approve && !doubts.is_empty() {
+            let question = format!("{} Approve all the same?", doubts.join(" "));
             match choose(&question, &["Approve", "Back"], stop).await {
                 Chosen::Option(1) => request.confirmed = true,
                 Chosen::Option(_) => continue,
@@ -73,7 +73,7 @@ pub async fn ask(
                     review = side.look(id).await?;
                     say(&plain::brief(&review));
                 }
-                Some(Kind::MarkedFiles) => review = side.look(id).await?,
+                Some(Kind::MarkedFiles | Kind::NotShown) => review = side.look(id).await?,
                 // A conflict, which somebody has to settle.
                 Some(Kind::RunRefused) => say(&format!("{}\n", error.advice())),
                 _ => return Err(error),

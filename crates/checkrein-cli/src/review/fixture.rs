@@ -63,6 +63,7 @@ pub fn review() -> Review {
             Thread { was_at: Some(40), ..thread("c4", Some("letter.md"), None, &[("bob", "why?")]) },
         ],
         waiting: 0,
+        not_shown: Vec::new(),
     }
 }
 
@@ -88,7 +89,8 @@ fn file(path: &str, word: &'static str, mark: Option<FileMark>, lines: &str) -> 
             "-" => (LineKind::Removed, next(&mut old), None),
             _ => (LineKind::Same, next(&mut old), next(&mut new)),
         };
-        let line = Line { kind, old_number, new_number, text: text.to_owned(), no_line_break: false };
+        let line =
+            Line { kind, old_number, new_number, text: text.to_owned(), cut_bytes: 0, no_line_break: false };
         hunks.last_mut().unwrap().lines.push(line);
     }
     let of = |kind: LineKind| {
@@ -106,6 +108,7 @@ fn file(path: &str, word: &'static str, mark: Option<FileMark>, lines: &str) -> 
         cut: false,
         protected: path.starts_with("src"),
         mark,
+        mark_lapsed: false,
         hunks: hunks.iter().map(diff::Hunk::of).collect(),
     }
 }

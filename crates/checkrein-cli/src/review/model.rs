@@ -6,6 +6,7 @@
 use checkrein_core::boundary::PhaseKind;
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::deliverable::Digest;
+use checkrein_core::omission::{Omission, listed};
 use checkrein_core::run::job::{Conflict, FileMark, Settled, Todo};
 use checkrein_forge::EntryKind;
 use checkrein_server::wire::diff::{ChangeWord, Diff, FileDiff, Hunk};
@@ -58,6 +59,8 @@ pub struct Review {
     pub threads: Vec<Thread>,
     /// How many comments the agent was not given yet.
     pub waiting: usize,
+    /// What is not shown of it.
+    pub not_shown: Vec<Omission>,
 }
 
 pub struct FileShown {
@@ -76,6 +79,8 @@ pub struct FileShown {
     pub cut: bool,
     pub protected: bool,
     pub mark: Option<FileMark>,
+    /// It was approved, and has changed since.
+    pub mark_lapsed: bool,
     pub hunks: Vec<Hunk>,
 }
 
@@ -151,6 +156,7 @@ impl Review {
             files: shown(told.diff),
             since: told.since_last_round.map(shown),
             threads: told.threads.iter().map(|told_of| thread(told_of, &told.comments)).collect(),
+            not_shown: told.not_shown,
             waiting: told.comments.iter().filter(|said| !said.delivered && !said.from_agent).count(),
         }
     }
@@ -163,9 +169,22 @@ impl Review {
         }
     }
 
-    pub fn marked_for_changes(&self) -> Vec<&str> {
+    /// What speaks against an approval, which then has to be confirmed.
+    pub fn doubts(&self) -> Vec<String> {
         let marked = self.files.iter().filter(|file| file.mark == Some(FileMark::ChangesRequested));
-        marked.map(|file| file.name.as_str()).collect()
+        let marked: Vec<&str> = marked.map(|file| file.name.as_str()).collect();
+        let mut doubts = Vec::new();
+        if !marked.is_empty() {
+            doubts.push(format!("You request changes of {}.", marked.join(", ")));
+        }
+        doubts.extend(self.told_not_shown());
+        doubts
+    }
+
+    /// In a sentence.
+    pub fn told_not_shown(&self) -> Option<String> {
+        let listed = one_line(&listed(&self.not_shown));
+        (!listed.is_empty()).then(|| format!("Not shown: {listed}."))
     }
 
     /// Threads that belong to no file that is shown.
@@ -210,6 +229,7 @@ impl FileShown {
             cut: told.cut,
             protected: protected.contains(&told.path),
             mark: told.mark,
+            mark_lapsed: told.mark_lapsed,
             hunks,
             path: told.path,
         }

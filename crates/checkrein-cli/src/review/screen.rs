@@ -90,7 +90,7 @@ pub async fn open(
             Ask::Mark { file, mark } => {
                 let became = mark.map_or("not marked any more", FileMark::name).replace('_', " ");
                 let said = format!("{}: {became}", one_line(&file));
-                side.mark(&id, &file, mark).await.map(|()| Some(said))
+                side.mark(&id, &file, mark, &app.review.head).await.map(|()| Some(said))
             }
             Ask::Verdict(request) => match side.decide(&id, &request).await {
                 Ok(checkpoint) => {

@@ -66,11 +66,18 @@ impl Side<'_> {
         }
     }
 
-    pub async fn mark(&self, id: &str, file: &str, mark: Option<FileMark>) -> Result<(), CliError> {
+    /// Marks a file as it is in the commit that was looked at.
+    pub async fn mark(
+        &self,
+        id: &str,
+        file: &str,
+        mark: Option<FileMark>,
+        head: &str,
+    ) -> Result<(), CliError> {
         match self {
-            Side::Here { engine, by } => Ok(engine.mark_file(by, id, file, mark, None).await?),
+            Side::Here { engine, by } => Ok(engine.mark_file(by, id, file, mark, Some(head), None).await?),
             Side::There(remote) => {
-                let body = json!({"file": file, "mark": MarkWord::from(mark)});
+                let body = json!({"file": file, "mark": MarkWord::from(mark), "head": head});
                 remote.post_async::<Value>(&["checkpoints", id, "files"], &body).await.map(drop)
             }
         }

@@ -1,6 +1,7 @@
 //! The screen, frame by frame, and what its keys ask for.
 
 use checkrein_core::checkpoint::Verdict;
+use checkrein_core::omission::Omission;
 use checkrein_engine::Judged;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -196,6 +197,37 @@ fn a_verdict_names_what_was_looked_at() {
         assert_eq!((request.start_over, request.confirmed), (start_over, confirmed), "{keys}");
         assert_eq!(request.judged, Some(Judged::Digest(review().digest)), "{keys}");
     }
+}
+
+#[test]
+fn what_is_not_shown_is_marked_and_asked_about() {
+    let mut app = small();
+    app.review.files.iter_mut().for_each(|file| file.mark = None);
+    app.review.not_shown = vec![Omission {
+        file: Some("a.js".into()),
+        line: Some(1),
+        text: "10 bytes at the end of the line".into(),
+    }];
+    let told = "Not shown: a.js:1: 10 bytes at the end of the line.";
+    if let Some(line) =
+        app.review.files.first_mut().and_then(|file| file.hunks.first_mut()?.lines.first_mut())
+    {
+        line.cut_bytes = 10;
+    }
+    let text = plain::render(&app.review, &Extent::WHOLE);
+    for expected in ["… 10 more bytes not shown", told, " --confirm"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(press(&mut app, "ay").is_empty());
+    assert!(drawn(&app).contains("Not shown: a.js:1"), "{}", drawn(&app));
+    let asks = press(&mut app, "y");
+    let [Ask::Verdict(request)] = asks.as_slice() else { panic!("{asks:?}") };
+    assert!(request.confirmed);
+    let mut plain = small();
+    plain.review.files.iter_mut().for_each(|file| file.mark = None);
+    let asks = press(&mut plain, "ay");
+    let [Ask::Verdict(request)] = asks.as_slice() else { panic!("{asks:?}") };
+    assert!(!request.confirmed);
 }
 
 #[test]

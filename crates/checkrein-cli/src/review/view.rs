@@ -94,6 +94,7 @@ fn entry_line(app: &App, entry: &Entry, width: usize) -> Line<'static> {
         Entry::File(index) => {
             let Some(file) = app.review.files_of(app.which).get(*index) else { return Line::default() };
             let (mark, ink) = match file.mark {
+                None if file.mark_lapsed => ('!', Ink::Warning),
                 None => (' ', Ink::Plain),
                 Some(FileMark::Approved) => ('✓', Ink::Added),
                 Some(FileMark::ChangesRequested) => ('✗', Ink::Removed),

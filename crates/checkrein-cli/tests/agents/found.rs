@@ -81,7 +81,7 @@ fn doctor_says_which_are_there_and_which_work() {
         ("warning", "gone: `no-such-command` is not there", "look at `agents.gone` in the settings"),
         ("warning", "odd: it has neither a `preset` nor a `command`", "presets are `claude`, "),
         ("info", "not installed: aider", "pip install aider-chat"),
-        ("info", "builtin: the built-in agent needs a model, and none is named", "in checkrein.yaml"),
+        ("info", "builtin: the built-in agent needs a model, and none is named", "in your own settings"),
     ] {
         let wanted = found.replace("PLACE", scene.place.path().to_str().unwrap());
         let said = agents.iter().find(|(_, said, _)| *said == wanted);

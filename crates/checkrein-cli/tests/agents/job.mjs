@@ -9,10 +9,10 @@ import { Place } from './place.mjs';
 const script = {
     answers: [
         { says: ['# Phase 1 (strategic) of job', 'Round: 2.'], turns: [
-            { calls: [{ tool: 'get_comments' }] },
-            { calls: [{ run: "printf '# Plan\\n\\nWrite a friendly letter.\\n' > plan.md" }] },
-            { calls: [{ tool: 'reply_comment', input: { id: 'c1', text: 'it is friendly now' } }] },
-            { calls: [{ tool: 'next_phase_todos', input: { todos: ['write the friendly letter'] } }] },
+            { calls: [{ tool: 'get_comments' }], usage: { input: 900, output: 30 } },
+            { calls: [{ run: "printf '# Plan\\n\\nWrite a friendly letter.\\n' > plan.md" }], usage: { input: 900, output: 30 } },
+            { calls: [{ tool: 'reply_comment', input: { id: 'c1', text: 'it is friendly now' } }], usage: { input: 900, output: 30 } },
+            { calls: [{ tool: 'next_phase_todos', input: { todos: ['write the friendly letter'] } }], usage: { input: 900, output: 30 } },
             { text: 'The plan is friendlier.', usage: { input: 900, output: 30 } },
         ] },
         { says: '# Phase 1 (strategic) of job', turns: [
@@ -22,6 +22,7 @@ const script = {
         ] },
         { says: '# Phase 2 (tactical) of job', turns: [
             { calls: [{ run: 'echo "Dear friend," > letter.md' }] },
+            { calls: [{ run: "git add -A && git commit -qm 'write the letter' && git rev-list --count HEAD | sed s/^/commits:/" }] },
             { calls: [{ tool: 'todo_complete', input: { id: 1 } }] },
             { calls: [{ tool: 'report_response', input: { status: 'warning', summary: 'wrote the letter', confidence: 0.7, warnings: [{ text: 'nobody proofread it', severity: 'low' }] } }] },
             { text: 'The letter is written.' },
@@ -62,8 +63,8 @@ const withoutTools = {
 };
 const scriptOf = (agent) => (agent === 'aider' ? withoutTools : script);
 
-// What the log of each agent says.
-const tools = ['next_phase_todos', 'todo_complete', 'job_complete'];
+// What the log of each agent says. A commit has a number only if it was made.
+const tools = ['next_phase_todos', 'todo_complete', 'job_complete', /commits:\d/];
 const words = { aider: ['aider begins with openai/scripted', '▸ edit path=plan.md', '▸ edit path=letter.md', 'docs: what was asked for', '5100 tokens, $0.01'] };
 // One model writes whole files and costs nothing, the other looks for what it replaces and has a price.
 const config = { aider: { agents: { aider: { models: { strategic: 'openai/scripted', tactical: 'gpt-4o' } } } } };
@@ -84,6 +85,12 @@ async function wholeJob(agent, more = []) {
     await place.run(['resume', id], { code: 3 });
     job = await place.job();
     assert.deepEqual([job.status, job.phase], ['pending_review', 'phase-1-strategic']);
+    // What the session used before is not counted again, and what was spent stays spent.
+    const round = job.job.spent.tokens - used.tokens;
+    const [least, most] = agent === 'aider' ? [900, 1800] : [4650, 5500];
+    assert(round >= least && round < most, `${agent} says that the second round used ${round} tokens`);
+    assert(job.job.spent.cost < 3 * (used.cost || 1), `${agent} says that all cost ${job.job.spent.cost}, after ${used.cost}`);
+    assert.equal(job.job.spent_since_answer.tokens, round);
     const review = await place.json(['review', job.checkpoint]);
     assert(JSON.stringify(review).includes('it is friendly now'), 'the comment is answered');
     // The session went on: the model was told what it had said before.
@@ -110,13 +117,40 @@ async function wholeJob(agent, more = []) {
     // The audit trail: what it did, in its own order, with tokens; and what it reported.
     const did = await place.run(['log', id]);
     for (const word of ['begins', 'plan.md', 'tokens', 'The letter is written.', ...words[agent] ?? tools]) {
-        assert(did.includes(word), `${word} is not in the log of ${agent}:\n${did}`);
+        assert(word instanceof RegExp ? word.test(did) : did.includes(word), `${word} is not in the log of ${agent}:\n${did}`);
     }
     assert(!did.includes('sk-scripted-1'), 'the key is nowhere');
     const report = await place.run(['report', id]);
     assert(report.includes('nobody proofread it'), report);
+    const { spent } = job.job;
+    assert(spent.tokens > used.tokens + round, `${agent} says that the whole job used ${spent.tokens} tokens`);
+    for (const text of [report, await place.run(['show', id])]) assert(text.includes(`${spent.tokens} tokens`), text);
+    offered(agent, place, more);
     place.remove();
     console.log(`${agent}: a whole job ${more.join(' ')}`);
+}
+
+// Every model that is asked to do the work has our tools before it, and the web only where nothing is asked.
+const web = /^(WebFetch|WebSearch|web_?fetch|web_?search|google_web_search|google_search|codesearch)$/;
+function offered(agent, place, more) {
+    if (agent === 'aider') return;
+    const working = place.asked.filter((one) => JSON.stringify(one.body).includes('# Phase ') && toolsOf(one.body).length > 0);
+    assert(working.length > 8, `${agent} asked ${working.length} times`);
+    for (const { body } of working) {
+        const names = toolsOf(body);
+        assert(names.some((name) => name.endsWith('job_complete')), `${agent} has none of our tools: ${names}`);
+        if (!more.includes('--sandbox')) assert.deepEqual(names.filter((name) => web.test(name)), [], `${agent} may use the web`);
+    }
+}
+
+// The names of the tools a model is offered, in any dialect.
+function toolsOf(body) {
+    const named = (tool) => {
+        const inner = tool.functionDeclarations ?? (tool.type === 'namespace' ? tool.tools : undefined);
+        if (inner) return inner.flatMap(named);
+        return tool.defer_loading ? [] : [tool.name ?? tool.function?.name ?? tool.type ?? Object.keys(tool)[0]];
+    };
+    return (body.tools ?? []).flatMap(named);
 }
 
 // What a person has to see to: the job is paused, says why, and goes on afterwards.
@@ -125,13 +159,75 @@ async function trouble(agent, fault, said, { env = {} } = {}) {
     broken.answers.find((one) => one.says === '# Phase 1 (strategic) of job').turns[0].fault = fault;
     const place = await Place.with(agent, broken);
     Object.assign(place.env, env);
-    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'review'], { code: 1 }).catch(() => undefined);
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'review'], { code: 7 });
     const job = await place.job();
     assert.equal(job.status, 'paused', `${agent}: ${JSON.stringify(job.stopped)}`);
     const shown = await place.run(['show', job.run_id]);
     assert(shown.includes(said), `${agent}: ${shown}`);
     place.remove();
     console.log(`${agent}: ${said}`);
+}
+
+// A model that is away for the moment: the job is paused, says when it is tried again, and ends as if nothing had been.
+async function outage(agent, fault) {
+    const broken = structuredClone(scriptOf(agent));
+    broken.answers.find((one) => one.says === '# Phase 1 (strategic) of job').turns[0].fault = fault;
+    broken.answers.find((one) => one.says === '# Phase 2 (tactical) of job').turns = [{ calls: [{ run: 'echo "Dear friend," > letter.md' }] }, { text: 'The letter is written.' }];
+    const place = await Place.with(agent, broken);
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'full'], { code: 7 });
+    let job = await place.job();
+    const shown = await place.run(['show', job.run_id]);
+    assert.equal(job.status, 'paused', `${agent}: ${shown}`);
+    assert(job.retry_at, `${agent}: ${shown}`);
+    assert.match(shown, /was told to come back later|cannot reach its model|got no answer from its model/, agent);
+    broken.answers.find((one) => one.says === '# Phase 1 (strategic) of job').turns[0].fault = undefined;
+    await place.say(broken);
+    await place.run(['resume', job.run_id]);
+    job = await place.job();
+    assert.deepEqual([job.status, job.response_totals.warnings, job.response_totals.errors], ['completed', 0, 0], agent);
+    place.remove();
+    console.log(`${agent}: a model that answers with ${JSON.stringify(fault)}`);
+}
+
+// Two jobs of one person, begun at once where its program never ran.
+async function together(agent) {
+    const place = await Place.with(agent, scriptOf(agent), config[agent]);
+    const job = () => place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'guided'], { code: 3 });
+    await Promise.all([job(), job()]);
+    place.remove();
+    console.log(`${agent}: two jobs at once in a fresh home`);
+}
+
+// Where a client does not take what it is given, the job is paused before its model does anything, and says why.
+async function unproven(agent, args) {
+    const place = await Place.with(agent, script, { agents: { [agent]: { args } } });
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'review'], { code: 7 });
+    const job = await place.job();
+    assert.equal(job.status, 'paused', `${agent}: ${JSON.stringify(job.stopped)}`);
+    const shown = await place.run(['show', job.run_id]);
+    assert(shown.includes(`${agent} works without its limits: it did not load the tools of Checkrein`), `${agent}: ${shown}`);
+    place.remove();
+    console.log(`${agent}: its tools are missing`);
+}
+
+// A budget ends an agent in the middle of its turn: nothing else would end a command that never does. Whether the agent asks once more
+// before it is gone is up to the agent. Claude Code refuses to sleep for long.
+async function budget(agent, limit, said) {
+    const endless = limit.tokens ? 'tail -f /dev/null' : 'true';
+    const turns = [
+        { text: 'I plan.', calls: [{ run: 'true' }], usage: { input: 1000, output: 20 } },
+        { calls: [{ run: endless }], usage: { input: 1100, output: 20 } },
+        { calls: [{ run: endless }], usage: { input: 5000, output: 20 } },
+        { text: 'Nobody asked for this.', usage: { input: 5000, output: 20 } },
+    ];
+    const place = await Place.with(agent, { answers: [{ says: '# Phase 1 (strategic) of job', turns }] });
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', JSON.stringify({ level: 'review', budget: limit })], { code: 3 });
+    const job = await place.job();
+    assert.equal(job.status, 'pending_review', `${agent}: ${JSON.stringify(job.stopped)}`);
+    const shown = await place.run(['show', job.run_id]);
+    assert.match(shown, said, agent);
+    place.remove();
+    console.log(`${agent}: a budget of ${JSON.stringify(limit)}`);
 }
 
 // A plan that waits, made where an agent sees and does nothing else.
@@ -149,7 +245,7 @@ async function sandboxed(agent) {
 
 async function missing() {
     const place = await Place.with('none', script, { agents: { claude: { program: 'no-such-claude' } } });
-    await place.run(['job', 'Write a letter', '--agent', 'claude', '--autonomy', 'review'], { code: 1 }).catch(() => undefined);
+    await place.run(['job', 'Write a letter', '--agent', 'claude', '--autonomy', 'review'], { code: 7 });
     const job = await place.job();
     assert.equal(job.status, 'paused');
     assert((await place.run(['show', job.run_id])).includes('`no-such-claude` is not installed'));
@@ -168,11 +264,26 @@ if (named.length === 0) {
         // It tries for a minute before it gives up.
         () => trouble('aider', { status: 429 }, 'aider was told to come back later'),
         ...['opencode', 'codex', 'gemini', 'aider'].map((agent) => () => sandboxed(agent)),
+        () => unproven('claude', ['--mcp-config', JSON.stringify({ mcpServers: { checkrein: { command: 'false' } } })]),
+        () => unproven('codex', ['-c', 'mcp_servers.checkrein.enabled=false']),
+        () => unproven('gemini', ['--allowed-mcp-server-names', 'nobody']),
+        () => budget('codex', { tokens: 1500 }, /Budget reached: (2140|7160) of 1500 tokens/),
+        () => budget('claude', { tokens: 1500 }, /Budget reached: (21|71)\d\d of 1500 tokens/),
+        () => budget('claude', { cost: 0.006 }, /Budget reached: 0.00\d+ of 0.006 in cost/),
         () => trouble('claude', { status: 401 }, 'was refused by its model'),
         () => trouble('codex', { status: 429, retry_after: 3600 }, 'come back later'),
         () => trouble('aider', { status: 401 }, 'aider was refused by its model'),
         // Left to itself it would wait for somebody to log in with a browser.
         () => trouble('aider', null, 'aider has no key for its model', { env: { OPENAI_API_KEY: '', AIDER_MODEL: '' } }),
+        ...[{ status: 500 }, { status: 529 }, { drop: true }, { empty: true }].flatMap((fault) => [
+            () => outage('opencode', fault),
+            () => outage('claude', fault),
+            () => outage('codex', fault),
+        ]),
+        // Claude Code makes do with the first half of an answer.
+        () => outage('opencode', { cut: true }),
+        () => outage('codex', { cut: true }),
+        () => together('opencode'),
         missing,
     );
 }

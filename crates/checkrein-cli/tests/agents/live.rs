@@ -28,8 +28,8 @@ fn a_message_reaches_an_agent_that_works() {
     place.expect(&["message", &id, "please sign it with love"], 0);
     place.until("the message", || {
         place.path().join("store/jobs").join(&id).join("exchange").read_dir().ok()?.flatten().find(|entry| {
-            entry.file_name().to_string_lossy().ends_with("messages.json")
-                && std::fs::read_to_string(entry.path()).is_ok_and(|text| text.contains("love"))
+            std::fs::read_to_string(entry.path().join("messages.json"))
+                .is_ok_and(|text| text.contains("love"))
         })
     });
     place.write("store/go", "");
@@ -125,7 +125,8 @@ fn a_message_reaches_a_program_that_ends_its_turn() {
     let program = r#"#!/bin/sh
 cat > "$HOME/prompt.$CHECKREIN_PHASE_NUMBER"
 echo "$@" > "$HOME/called.$CHECKREIN_PHASE_NUMBER"
-echo '{"type":"system","subtype":"init","model":"m","session_id":"s1"}'
+touch "$(printf '%s' "$*" | sed 's/.*CHECKREIN_TOOLS_LISTED":"\([^"]*\)".*/\1/')"
+echo '{"type":"system","subtype":"init","model":"m","session_id":"s1","permissionMode":"bypassPermissions","tools":[]}'
 echo '{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"I work."}],"usage":{"input_tokens":100,"output_tokens":0}}}'
 if grep -q 'sign it with love' "$HOME/prompt.$CHECKREIN_PHASE_NUMBER"; then echo love > signed.txt
 else touch "$HOME/begun"; while ! test -f "$HOME/go"; do sleep 0.1; done; fi
@@ -143,8 +144,8 @@ echo '{"type":"result","subtype":"success","is_error":false,"usage":{"input_toke
     place.expect(&["message", &id, "please sign it with love"], 0);
     place.until("the message", || {
         place.path().join("store/jobs").join(&id).join("exchange").read_dir().ok()?.flatten().find(|entry| {
-            entry.file_name().to_string_lossy().ends_with("messages.json")
-                && std::fs::read_to_string(entry.path()).is_ok_and(|text| text.contains("love"))
+            std::fs::read_to_string(entry.path().join("messages.json"))
+                .is_ok_and(|text| text.contains("love"))
         })
     });
     place.write("go", "");

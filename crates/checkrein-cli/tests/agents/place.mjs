@@ -58,7 +58,10 @@ export class Place {
         writeFileSync(place.script, JSON.stringify(script));
         await place.startModel();
         const agents = { opencode: { environment: ['npm_config_fetch_retries'] }, ...config.agents };
-        writeFileSync(join(place.path, 'checkrein.yaml'), JSON.stringify({ ...config, agents }));
+        // Of the person, since a project has no say in programs and variables.
+        const own = join(place.path, '.config', 'checkrein');
+        mkdirSync(own, { recursive: true });
+        writeFileSync(join(own, 'checkrein.yaml'), JSON.stringify({ ...config, agents }));
         const bin = join(place.path, 'bin');
         mkdirSync(bin);
         // Nothing that was installed ran then, so its own link is not there.
@@ -74,8 +77,19 @@ export class Place {
         return place;
     }
 
-    async startModel() {
-        this.model = spawn(modelBinary, [this.script], { stdio: ['ignore', 'pipe', 'ignore'] });
+    // From now on its model follows another script, at the same address.
+    async say(script) {
+        writeFileSync(this.script, JSON.stringify(script));
+        this.model.removeAllListeners('exit');
+        const ended = new Promise((resolve) => this.model.once('exit', resolve));
+        this.model.kill();
+        models.delete(this.model);
+        await ended;
+        await this.startModel(this.url.replace('http://', ''));
+    }
+
+    async startModel(...address) {
+        this.model = spawn(modelBinary, [this.script, ...address], { stdio: ['ignore', 'pipe', 'ignore'] });
         models.add(this.model);
         this.asked = [];
         let open = '';

@@ -92,6 +92,8 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_checkrein"));
         command.args(args).current_dir(self.path()).env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.path());
+        // The models and programs are the user's own to name.
+        command.env("CHECKREIN_CONFIG", self.path().join("checkrein.yaml"));
         command
             .env("CHECKREIN_STORE", self.path().join("store/store.db"))
             .env("SCRIPTED_KEY", "sk-hunter2-secret");

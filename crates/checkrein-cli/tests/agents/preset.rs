@@ -110,6 +110,29 @@ echo '{"type":"result","subtype":"success","is_error":false}'
 }
 
 #[test]
+fn a_program_that_does_not_take_its_tools_and_limits_pauses_its_job() {
+    for (list_tools, mode, expected) in [
+        ("true", "acceptEdits", "it did not load the tools of Checkrein"),
+        ("touch", "bypassPermissions", "its permission mode is `bypassPermissions` instead of `acceptEdits`"),
+    ] {
+        let program = format!(
+            r#"
+{list_tools} "$(printf '%s' "$*" | sed 's/.*CHECKREIN_TOOLS_LISTED":"\([^"]*\)".*/\1/')"
+echo '{{"type":"system","subtype":"init","session_id":"s1","permissionMode":"{mode}","tools":[]}}'
+echo '{{"type":"assistant","message":{{"id":"m1","content":[{{"type":"text","text":"I begin."}}]}}}}'
+exec sleep 1000
+"#
+        );
+        let place = scene(&program, &json!({"agents": {"claude": {"program": "PLACE/program"}}}));
+        let job = place.job_of("claude", "guided", &[], 7);
+        assert_eq!(job["status"], "paused", "{job}");
+        let shown = place.expect(&["show", job["run_id"].as_str().unwrap()], 0);
+        let words = format!("claude works without its limits: {expected}; see `checkrein log`");
+        assert!(shown.contains(&words), "{shown}");
+    }
+}
+
+#[test]
 fn a_command_of_ones_own_is_filled_in_and_heard() {
     let program = r#"
 cat > "$to.stdin"

@@ -66,6 +66,36 @@ fn what_a_person_has_to_see_to_pauses_the_job() {
     }
 }
 
+/// A model that is away for the moment is asked again by whichever worker is there then, and nothing is left of it in the report.
+#[test]
+fn an_outage_is_tried_again_by_a_worker() {
+    let place = Place::with(job_with(json!([
+        {"calls": [{"run": "echo a > a.txt"}]},
+        {"text": "done", "fault": {"status": 429, "retry_after": 3600, "times": 1}},
+    ])));
+    place.expect(&["job", "Do it", "--agent", "builtin", "--autonomy", "full"], 7);
+    let job = place.shown();
+    let id = job["run_id"].as_str().unwrap().to_owned();
+    assert_eq!(job["status"], "paused");
+    assert!(job["retry_at"].is_string(), "{job}");
+    // It is not due yet, and this worker is gone when it is.
+    place.expect(&["worker", "--once"], 0);
+    assert_eq!(place.shown()["status"], "paused");
+    let mut worker = place.start(&["worker"]);
+    place.until("the end", || (place.shown()["status"] == "completed").then_some(()));
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    let shown = place.expect(&["show", &id], 0);
+    assert!(shown.contains("; tried again at ") && shown.contains("by checkrein"), "{shown}");
+    let job = place.shown();
+    assert_eq!(
+        (&job["retry_at"], &job["response_totals"]["warnings"], &job["response_totals"]["errors"]),
+        (&Value::Null, &json!(0), &json!(0)),
+        "{job}"
+    );
+    assert_eq!(place.git(&id, &["show", "main:a.txt"]), "a\n");
+}
+
 #[test]
 fn a_conversation_that_is_too_long_begins_anew() {
     let long = "x".repeat(9_000);

@@ -30,6 +30,29 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
+/// What is judged is what was written (R2), and what nobody can see is not approved by the way (R17).
+#[test]
+fn what_reading_would_change_is_refused_and_bytes_are_confirmed() {
+    let place = Place::new();
+    for (deliverable, expected) in [
+        (r#"{"n": 9007199254740993}"#, "the number `9007199254740993` would come back as another one"),
+        (r#"{"a": 1, "a": 2}"#, "the key `a` is given twice"),
+    ] {
+        let ran = create(&place, "n", deliverable);
+        assert_eq!(ran.code, 2, "{}", ran.seen());
+        assert!(ran.stderr.contains(expected) && ran.stderr.contains("hint: "), "{}", ran.stderr);
+    }
+    assert_eq!(create(&place, "n", r#"{"n": "9007199254740993"}"#).json()["status"], "pending");
+    fs::write(place.path().join("logo.png"), [0xff, 0]).unwrap();
+    let asked = place.run(&["checkpoint", "create", "--worker", "w", "--file", "logo.png", "--id", "b"]);
+    assert_eq!(asked.code, 3, "{}", asked.seen());
+    let token = place.token("reviewer", "ann");
+    let refused = place.run_as(&token, &["approve", "b"]);
+    assert_eq!(refused.code, 6, "{}", refused.seen());
+    assert!(refused.stderr.contains("2 bytes that are not text") && refused.stderr.contains("--confirm"));
+    assert_eq!(place.run_as(&token, &["approve", "b", "--confirm"]).code, 0);
+}
+
 #[test]
 fn create_show_and_wait_are_a_contract() {
     let place = Place::new();
@@ -70,7 +93,7 @@ fn create_show_and_wait_are_a_contract() {
 #[test]
 fn the_exit_code_tells_a_script_how_it_stands() {
     let place = Place::new().file("tenant.yaml", TENANT).env("CHECKREIN_TENANT", "tenant.yaml");
-    let token = place.token("reviewer", "ann");
+    let token = place.token("admin", "ann");
     let ask = |id: &str, worker: &str| {
         place.run(&["checkpoint", "create", "--worker", worker, "--id", id, "--deliverable", "x", "--json"])
     };

@@ -30,7 +30,9 @@ fn a_sound_place_is_good() {
     }
     assert_eq!(check(&ran, "settings").1, "checkrein.yaml; ");
     assert!(check(&ran, "verdicts").1.contains("a guard rail"));
-    assert!(check(&ran, "sandbox").1.starts_with("mount and process namespaces"), "{}", ran.seen());
+    let sandbox = check(&ran, "sandbox").1;
+    assert!(sandbox.starts_with("mount and process namespaces"), "{}", ran.seen());
+    assert!(sandbox.contains(", system calls filtered, memory limited "), "{}", ran.seen());
     let table = place.run(&["doctor"]);
     assert!(table.stdout.starts_with("check") && table.stdout.contains("what to do"), "{}", table.seen());
 }

@@ -75,7 +75,7 @@ fn every_command(place: &Place) {
     frame(place, &["pop", "-m", "one is done"]);
     frame(place, &["invalidate", "f4", "-m", "not needed"]);
     let tree = place.run(&["frame", "tree"]).stdout;
-    assert_eq!(tree, "● f1 Build ◀\n├─ ○ f2 Much later\n├─ ✓ f3 One\n└─ – f4 Two\n");
+    assert_eq!(tree, "● f1 Build ◀\n├─ ✓ f3 One\n├─ – f4 Two\n└─ ○ f2 Much later\n");
     assert_eq!(frame(place, &["undo"])["undone"], "invalidation of f4");
     assert_eq!(frame(place, &["details", "f3"])["frame"]["artifacts"], json!(["one.rs"]));
     assert!(frame(place, &["context"])["context"].as_str().unwrap().contains("one is done"));
@@ -346,11 +346,54 @@ fn clients_are_set_up_once_and_cleaned_up() {
         assert_eq!(files.map(|file| place.read(file)), texts);
         assert_eq!(place.run(&["init", "--client", client, "--remove"]).code, 0);
         assert!(files.iter().all(|file| !place.path().join(file).exists()));
+        assert!(!place.path().join("checkrein.yaml").exists());
         assert_eq!(place.run(&["init", "--client", client, "--remove"]).stdout, "nothing to change\n");
     }
     let place = Place::new().file(".claude/settings.json", "{ not json");
     assert_eq!(place.run(&["init", "--client", "claude-code"]).code, 2);
     assert_eq!(place.read(".claude/settings.json"), "{ not json");
+}
+
+#[test]
+fn a_client_gets_frame_advice_unless_the_project_has_its_own() {
+    let advice = checkrein_core::frame::RECOMMENDED_YAML;
+    let own = "secrets: [DEPLOY_KEY]\n";
+    let init = |place: &Place, more: &[&str]| {
+        let ran = place.run(&[&["init", "--client", "claude-code"][..], more].concat());
+        assert_eq!(ran.code, 0, "{}", ran.seen());
+    };
+    let place = Place::new();
+    init(&place, &[]);
+    assert_eq!(place.read("checkrein.yaml"), advice);
+    assert!(advice.starts_with("# When"), "it says what it is for");
+    frame(&place, &["push", "root", "--session", "s"]);
+    let config = &frame(&place, &["config", "--session", "s"])["config"];
+    assert_eq!((&config["aggregation"], &config["pushThreshold"]), (&json!("weighted"), &json!(68)));
+    assert_eq!(
+        config["ceilings"],
+        json!([
+            {"aggregation": "average", "push": 75, "pop": 97},
+            {"aggregation": "weighted", "push": 77, "pop": 99},
+            {"aggregation": "max", "push": 80, "pop": 100},
+        ])
+    );
+    // Beside other settings, and out again.
+    let place = Place::new().file("checkrein.yaml", own);
+    init(&place, &[]);
+    assert_eq!(place.read("checkrein.yaml"), format!("{own}\n{advice}"));
+    init(&place, &["--remove"]);
+    assert_eq!(place.read("checkrein.yaml"), own);
+    init(&place, &["--advice", "defaults"]);
+    assert_eq!(place.read("checkrein.yaml"), own);
+    // What a person chose stays.
+    let place = Place::new().file("checkrein.yaml", "frames: {level: manual}\n");
+    init(&place, &[]);
+    init(&place, &["--remove"]);
+    assert_eq!(place.read("checkrein.yaml"), "frames: {level: manual}\n");
+    // A file that cannot be added to changes nothing.
+    let place = Place::new().file("checkrein.yaml", "{secrets: [A]}\n");
+    assert_eq!(place.run(&["init", "--client", "claude-code"]).code, 2);
+    assert!(!place.path().join(".claude").exists());
 }
 
 #[test]

@@ -20,6 +20,8 @@ mod job;
 mod mcp;
 mod place;
 mod policy;
+mod reading;
+mod refused;
 mod remote;
 mod report;
 mod review;

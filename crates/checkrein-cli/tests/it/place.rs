@@ -1,7 +1,9 @@
 //! A directory of its own to run the binary in, with nothing of the outside in it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -12,7 +14,11 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_checkrein");
 pub struct Place {
     directory: TempDir,
     environment: Vec<(String, String)>,
+    /// Who runs commands here, if it is not whoever runs the tests.
+    user: Option<u32>,
 }
+
+const NOBODY: u32 = 65534;
 
 pub struct Ran {
     pub stdout: String,
@@ -22,7 +28,7 @@ pub struct Ran {
 
 impl Place {
     pub fn new() -> Place {
-        Place { directory: TempDir::new().unwrap(), environment: Vec::new() }
+        Place { directory: TempDir::new().unwrap(), environment: Vec::new(), user: None }
     }
 
     pub fn path(&self) -> &Path {
@@ -41,6 +47,25 @@ impl Place {
         self
     }
 
+    /// From now on commands are run by an ordinary user, who owns all that is here: root may do what others may not.
+    pub fn run_as_nobody(mut self) -> Place {
+        // They need not be able to reach where the tests were built.
+        fs::create_dir(self.path().join("bin")).unwrap();
+        let copied = Command::new("cp").arg(BINARY).arg(self.path().join("bin")).status().unwrap();
+        let given =
+            Command::new("chown").args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(self.path()).status();
+        assert!(copied.success() && given.unwrap().success());
+        self.user = Some(NOBODY);
+        self
+    }
+
+    pub fn binary(&self) -> PathBuf {
+        match self.user {
+            Some(_) => self.path().join("bin/checkrein"),
+            None => BINARY.into(),
+        }
+    }
+
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path().join(name)).unwrap()
     }
@@ -51,14 +76,14 @@ impl Place {
 
     /// Runs with `stdin` on standard input.
     pub fn run_with(&self, arguments: &[&str], stdin: &str) -> Ran {
-        let mut command = self.command(BINARY);
+        let mut command = self.command(self.binary());
         command.args(arguments);
         self.finish(command, stdin)
     }
 
     /// Runs with variables that are set for this once.
     pub fn run_env(&self, environment: &[(&str, &str)], arguments: &[&str]) -> Ran {
-        let mut command = self.command(BINARY);
+        let mut command = self.command(self.binary());
         command.args(arguments).envs(environment.iter().copied());
         self.finish(command, "")
     }
@@ -83,9 +108,12 @@ impl Place {
     }
 
     /// A command in this directory, with the binary on the path.
-    pub fn command(&self, program: &str) -> Command {
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        let binaries: PathBuf = Path::new(BINARY).parent().unwrap().to_owned();
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        let binaries: PathBuf = self.binary().parent().unwrap().to_owned();
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", binaries.display());
         command.env_clear().env("PATH", path).env("HOME", self.path().join("home"));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));

@@ -213,11 +213,11 @@ fn decide_tells_absent_from_null() {
 }
 
 #[test]
-fn check_refuses_what_a_run_only_warns_about() {
+fn check_refuses_what_a_run_refuses_or_warns_about() {
     let place = Place::new().file(
         "flow.yaml",
         "id: ship-it\n\
-         autonomy:\n  level: assist\n  warning_tolerance: lots\n  overrides:\n    bild: {limits: {max_total_errors: 3}}\n\
+         autonomy:\n  level: assist\n  warning_tolerance: lots\n  overrides:\n    build: {limits: {max_total_errors: 3}}\n\
          phases:\n  build:\n    steps:\n      - {id: a, run: make, result_handling: {on_failure: continue}}\n",
     );
     assert_snapshot!(place.run(&["policy", "check", "flow.yaml"]).seen());
@@ -258,7 +258,7 @@ fn check_without_files_looks_at_everything_here() {
 fn check_judges_a_file_alike_named_or_found() {
     let expert = |name: &str| format!(".checkrein/experts/{name}/config.yaml");
     let place = Place::new()
-        .file("checkrein.yaml", "tenant: tenant.yaml\nframes: {level: alwyas}\n")
+        .file("checkrein.yaml", "tenant: tenant.yaml\n")
         .file("tenant.yaml", "workers: {a: {autonomy: {level: manual, checkpoint_types: [draft]}}}\n")
         .file(&expert("bare"), "$extends: plumber\n")
         .file(&expert("broken"), "autonomy: [\n")
@@ -267,8 +267,7 @@ fn check_judges_a_file_alike_named_or_found() {
         .file(&expert("odd"), "autonomy: {error_tolerance: some}\n");
     let found = place.run(&["policy", "check"]);
     assert_snapshot!(found.seen());
-    for (file, code) in [("checkrein.yaml", 2), ("tenant.yaml", 2), (&expert("lost"), 2), (&expert("odd"), 2)]
-    {
+    for (file, code) in [("tenant.yaml", 2), (&expert("lost"), 2), (&expert("odd"), 2)] {
         let named = place.run(&["policy", "check", file]);
         assert_eq!(named.code, code, "{}", named.seen());
         for line in named.stderr.lines() {
@@ -284,18 +283,22 @@ fn check_judges_a_file_alike_named_or_found() {
 fn check_and_test_answer_programs() {
     let place = Place::new().file(
         "flow.yaml",
-        "id: x\nautonomy:\n  level: guarded\n  error_tolerance: lots\n  examples:\n    - {name: fine, expect: proceed}\nphases: {build: {}}\n",
+        "id: x\nautonomy:\n  level: guarded\n  error_tolerance: lots\nphases: {build: {steps: [{id: a, run: make}]}}\n",
     );
     let checked = place.run(&["policy", "check", "--json", "flow.yaml"]);
     assert_eq!((checked.code, checked.stderr.as_str()), (2, ""));
     assert_eq!(
         checked.json()[2],
-        json!({"gravity": "warning", "source": "flow.yaml", "line": 4, "column": 3, "path": "autonomy.error_tolerance",
-               "message": "unknown error_tolerance `lots`, it ranks as `low`",
+        json!({"gravity": "error", "source": "flow.yaml", "line": 4, "column": 3, "path": "autonomy.error_tolerance",
+               "message": "unknown error_tolerance `lots`",
                "hint": "valid values: `none`, `low`, `medium`, `high`"})
     );
     let clean = Place::new().run(&["policy", "check", "--json"]);
     assert_eq!((clean.code, clean.json()), (0, json!([])));
+    let place = place.file(
+        "flow.yaml",
+        "id: x\nautonomy:\n  level: guarded\n  error_tolerance: low\n  examples:\n    - {name: fine, expect: proceed}\nphases: {build: {}}\n",
+    );
     assert_eq!(
         place.run(&["policy", "test", "--json", "flow.yaml"]).json(),
         json!([{"source": "flow.yaml", "line": 6, "column": 7, "path": "autonomy.examples[0]", "name": "fine",
@@ -403,4 +406,28 @@ fn files_that_cannot_be_read_are_named() {
 fn a_closed_pipe_is_no_failure() {
     let ran = Place::new().shell("checkrein policy explain | head -1");
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), ran.code), ("Policy of workflows\n", "", 0));
+}
+
+#[test]
+fn only_your_own_settings_replace_what_is_protected() {
+    let settings = "autonomy: {job: {protected_paths: {replace: [infra]}}}\n";
+    let own = "home/.config/checkrein/checkrein.yaml";
+    let place = Place::new().file(own, settings);
+    let path = place.path().join(own).display().to_string();
+    for arguments in [&["policy", "check"][..], &["policy", "check", own], &["policy", "check", &path]] {
+        let checked = place.run(arguments);
+        assert_eq!(checked.code, 0, "{}", checked.seen());
+    }
+    let explained = place.run(&["policy", "explain", "--scope", "job", "--json"]).json();
+    assert_eq!(explained["policy"]["protected_paths"], serde_json::json!(["infra"]));
+    let place = place.file("checkrein.yaml", settings);
+    for arguments in
+        [&["policy", "check"][..], &["policy", "check", "checkrein.yaml"], &["job", "x", "--agent", "true"]]
+    {
+        let refused = place.run(arguments);
+        assert_eq!(refused.code, 2, "{}", refused.seen());
+        let said =
+            "checkrein.yaml:1:36: autonomy.job.protected_paths.replace: only your own settings can replace";
+        assert!(refused.seen().contains(said), "{}", refused.seen());
+    }
 }

@@ -11,6 +11,7 @@ use crate::job;
 use crate::place::{Place, Ran};
 use crate::review::at_a_terminal;
 use crate::run::{expect, until};
+use crate::sandbox::refused::{Answer, without};
 use crate::serve::Served;
 use crate::terminal::Terminal;
 
@@ -163,6 +164,27 @@ fn a_workflow_that_is_wrong_starts_nothing() {
     let sent = there.ask_as(&there.agent, &["run", "bad.yaml"]);
     expect(&sent, 1);
     assert!(there.ask(&["runs"]).stdout.contains("There is no such run"));
+}
+
+#[test]
+fn where_there_is_no_sandbox_a_job_is_refused_unless_the_server_does_without() {
+    let start = |place: Place| without(libc::SYS_unshare, Answer::Forbidden, move || There::new(place));
+    let give = |there: &There| {
+        let agent = job::agent_of(&there.place);
+        there.ask(&["job", "Write a letter", "--agent", &agent, "--autonomy", "guided"])
+    };
+    let there = start(job::scene("usual"));
+    let refused = give(&there);
+    expect(&refused, 2);
+    for said in [
+        "jobs over HTTP run in the sandbox, and it cannot be used here: the system allows no",
+        "`sandbox: off`",
+    ] {
+        assert!(refused.stderr.contains(said), "{}", refused.seen());
+    }
+    assert_eq!(there.ask(&["runs", "--json"]).json()["items"], serde_json::json!([]));
+    let off = job::scene("usual").file("home/.config/checkrein/checkrein.yaml", "sandbox: off\n");
+    expect(&give(&start(off)), 3);
 }
 
 #[test]

@@ -92,11 +92,8 @@ fn formats_pages_and_ascii() {
     let detailed = place.run(&["report", &id, "--format", "detailed"]).stdout;
     assert!(detailed.contains("STEP DETAILS"), "{detailed}");
     let whole = place.run(&["report", &id]).stdout;
-    assert_eq!(
-        place.run(&["report", &id, "--format", "nonsense"]).stdout,
-        whole,
-        "an unknown format is a summary"
-    );
+    let unknown = place.run(&["report", &id, "--format", "nonsense"]);
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (2, ""), "{}", unknown.seen());
     let first = place.run(&["report", &id, "--per-page", "10"]).stdout;
     let second = place.run(&["report", &id, "--per-page", "10", "--page", "2"]).stdout;
     assert!(first.contains("page 1 of") && second.contains("page 2 of"), "{first}{second}");
@@ -164,6 +161,31 @@ fn fixes_can_be_chosen_later_and_skipped() {
     let text = place.run(&["report", &id]).stdout;
     assert!(text.contains("(skipped, for follow-up)"), "{text}");
     assert!(!place.path().join("api.txt").exists());
+}
+
+#[test]
+fn what_is_left_at_done_is_recorded_as_skipped_and_can_be_chosen_later() {
+    let (place, id) = ran();
+    let fix = || {
+        let mut command = place.command(BINARY);
+        command.args(["report", &id, "--fix"]);
+        Terminal::start(command)
+    };
+    let choices = || -> Vec<Value> {
+        let report = place.run(&["report", &id, "--json"]).json();
+        report["recommended_actions"].as_array().unwrap().iter().map(|one| one["choice"].clone()).collect()
+    };
+    let mut terminal = fix();
+    terminal.until("Enter choice (1-3)").press("done\n");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 0, "{seen}");
+    assert_eq!(choices(), ["skipped", "skipped"]);
+    let mut terminal = fix();
+    terminal.until("Enter choice (1-3)").press("1\n").until("1) Run the command").press("1\n");
+    terminal.until("applied").until("Enter choice").press("done\n");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 0, "{seen}");
+    assert_eq!(choices(), ["applied", "skipped"]);
 }
 
 #[test]

@@ -324,6 +324,20 @@ fn a_script_comments_replies_and_marks_with_a_reviewers_token() {
 }
 
 #[test]
+fn an_approval_of_a_file_ends_with_its_content() {
+    let place = scene();
+    let id = job(&place, &[]);
+    let ann = place.token("reviewer", "ann");
+    ok(&place.run_as(&ann, &["review", &id, "--mark", "plan.md=approved"]));
+    let shown = || ok(&place.run(&["review", &id, "--file", "plan.md"])).stdout.clone();
+    assert!(shown().contains("approved") && !shown().contains("no longer approved"), "{}", shown());
+    push(&place, &id, "and be brave");
+    assert!(shown().contains("no longer approved: it has changed since"), "{}", shown());
+    let history = ok(&place.run(&["show", &id])).stdout.clone();
+    assert!(history.contains("no longer approved: plan.md"), "{history}");
+}
+
+#[test]
 fn what_the_agent_made_of_a_comment_stands_at_its_line() {
     let place = scene();
     let id = job(&place, &[]);

@@ -407,7 +407,9 @@ fn how_long_is_kept_is_a_setting() {
 
 #[test]
 fn an_attempt_may_look_but_not_touch() {
-    let place = place().env("CHECKREIN_JOB_ID", "7").file("export", "");
+    let place = place();
+    ask(&place, "c1");
+    let place = place.env("CHECKREIN_JOB_ID", "7").file("export", "");
     for (arguments, allowed) in [
         (&["stats"][..], true),
         (&["check"], true),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::model::ModelShape;
 use super::settings::Settings;
 use crate::boundary::PhaseKind;
-use crate::document::{Problem, closest, listed};
+use crate::document::{Document, Gravity, Problem, Problems, closest, listed};
 
 /// An agent under a name of your own, or what is to be different about a preset of that name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -41,6 +41,27 @@ pub struct AgentShape {
     pub command_timeout_s: Option<u64>,
     /// `builtin`: which commands it may run.
     pub commands: CommandLimits,
+}
+
+impl AgentShape {
+    /// The same with what a project says on top, of what a project may say.
+    pub(super) fn with(self, project: AgentShape) -> AgentShape {
+        AgentShape {
+            preset: project.preset.or(self.preset),
+            model: project.model.or(self.model),
+            models: PhaseModels {
+                strategic: project.models.strategic.or(self.models.strategic),
+                tactical: project.models.tactical.or(self.models.tactical),
+            },
+            findings: match project.findings == AgentFindings::default() {
+                true => self.findings,
+                false => project.findings,
+            },
+            turns_max: project.turns_max.or(self.turns_max),
+            command_timeout_s: project.command_timeout_s.or(self.command_timeout_s),
+            ..self
+        }
+    }
 }
 
 /// A model for each kind of phase.
@@ -234,10 +255,10 @@ impl Settings {
     pub fn agent_named(&self, text: &str) -> Result<Option<AgentSpec>, Box<Problem>> {
         let name = text.trim();
         let own = self.agent_shape(name);
-        let preset = own.and_then(|own| own.preset).or_else(|| Preset::of(name));
+        let preset = own.as_ref().and_then(|own| own.preset).or_else(|| Preset::of(name));
         let shape = match (own, preset) {
             (None, None) => return Ok(None),
-            (own, _) => own.cloned().unwrap_or_default(),
+            (own, _) => own.unwrap_or_default(),
         };
         let refuse = |message: String| Problem::error(format!("agents.{name}"), message);
         let kind = match (preset, &shape.command) {
@@ -270,6 +291,23 @@ impl Settings {
         }))
     }
 
+    /// Refuses what a project calls an agent and nobody here knows: the text would be a command of the project's.
+    pub fn known_agent(&self, document: &Document, name: &str) -> Result<(), Problems> {
+        if self.agent_shape(name.trim()).is_some() || Preset::of(name.trim()).is_some() {
+            return Ok(());
+        }
+        let known: Vec<&str> = Preset::ALL.map(Preset::name).into_iter().chain(self.agents()).collect();
+        let message = format!("a project names an agent you know, not a command: `{name}`");
+        let hint = match closest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "agents are {}; a command of your own belongs into `agents` of your own settings, see docs/configuration.md#whose-settings",
+                listed(known)
+            ),
+        };
+        Err(document.problem(Gravity::Error, &["agent"], message).hint(hint).into())
+    }
+
     /// What is wrong with a word that names no agent and no program either.
     pub fn no_such_agent(&self, word: &str) -> Problem {
         if let Some(preset) = Preset::of(word) {
@@ -300,13 +338,13 @@ impl Settings {
             let place = format!("agents.{name}");
             let Some(wanted) = wanted else {
                 let message = "the built-in agent needs a model, and none is named";
-                let hint = "in checkrein.yaml: `models: {main: {api: anthropic, model: NAME}}`, and `agents: {builtin: {model: main}}`";
+                let hint = "in your own settings: `models: {main: {api: anthropic, model: NAME}}`, and `agents: {builtin: {model: main}}`";
                 return Err(Box::new(Problem::error(place, message).hint(hint)));
             };
             self.model(&wanted).cloned().ok_or_else(|| {
                 let hint = match closest(&wanted, known()) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None if known().is_empty() => "name it in `models:` of checkrein.yaml".to_owned(),
+                    None if known().is_empty() => "name it in `models:` of your own settings".to_owned(),
                     None => format!("known models: {}", listed(known())),
                 };
                 Box::new(Problem::error(place, format!("there is no model `{wanted}`")).hint(hint))

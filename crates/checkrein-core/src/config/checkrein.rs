@@ -11,6 +11,7 @@ use super::agent::AgentShape;
 use super::companion::CompanionShape;
 use super::forge::ForgeShape;
 use super::model::ModelShape;
+use super::owner::Owner;
 use super::retention::Retention;
 use super::search::SearchShape;
 use super::tenant::{WorkerEntry, worker_layer};
@@ -20,7 +21,7 @@ use crate::document::{
 };
 use crate::frame::{FrameConfig, FrameConfigPatch};
 use crate::label::Label;
-use crate::policy::{Autonomy, Block, LEVELS, Layer, LayerRank, Level, Origin, Scope};
+use crate::policy::{Autonomy, Block, LEVELS, Layer, LayerRank, Level, Origin, Reading, Scope};
 
 /// A checkrein.yaml that was read.
 #[derive(Clone, Debug)]
@@ -51,17 +52,19 @@ pub struct CheckreinShape {
     /// How long what is settled is kept.
     pub retention: Retention,
     /// What performs jobs and `agent:` steps of workflows: a name in `agents`, a preset (claude, codex, opencode,
-    /// gemini, aider, builtin), or a command with its prompt on standard input.
+    /// gemini, aider, builtin), or in your own settings a command with its prompt on standard input.
     pub agent: Option<String>,
-    /// Agents by names of your own, and what is to be different about presets.
+    /// Agents by names of your own, and what is to be different about presets. A project's file says nothing here
+    /// about commands, arguments, variables and permissions.
     pub agents: BTreeMap<String, AgentShape>,
-    /// Language models by names of your own, for the built-in agent and whatever else talks to one.
+    /// Language models by names of your own, for the built-in agent and whatever else talks to one; in the
+    /// user's settings alone.
     pub models: BTreeMap<String, ModelShape>,
     /// Names of variables whose values are never shown or recorded.
     pub secrets: Vec<String>,
     /// How much of what steps write is kept.
     pub output: OutputShape,
-    /// How workspaces of jobs are searched.
+    /// How workspaces of jobs are searched; in the user's settings alone.
     pub search: SearchShape,
     /// Whom people ask about jobs; in the user's settings alone.
     pub companion: CompanionShape,
@@ -72,6 +75,19 @@ pub struct CheckreinShape {
     pub forge: Option<ForgeShape>,
     /// What this machine has for runs; in the user's settings alone.
     pub machine: MachineShape,
+    /// Which jobs run in the sandbox here: `on` every job, `off` those that ask for it. Without it, those that ask
+    /// for it and all that come over HTTP. In the user's settings alone.
+    pub sandbox: Option<SandboxRule>,
+}
+
+/// Which jobs run in the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxRule {
+    /// All of them.
+    On,
+    /// Those that ask for it.
+    Off,
 }
 
 /// What a machine has for runs.
@@ -116,7 +132,11 @@ enum AutonomyShape {
 }
 
 impl CheckreinFile {
-    pub fn read(document: &Arc<Document>) -> Result<(CheckreinFile, Problems), Problems> {
+    pub fn read(
+        document: &Arc<Document>,
+        owner: Owner,
+        reading: Reading,
+    ) -> Result<(CheckreinFile, Problems), Problems> {
         // An empty file says nothing, which is fine.
         let (shape, mut problems) = match document.root.value {
             Value::Null => (CheckreinShape::default(), Problems::default()),
@@ -127,19 +147,23 @@ impl CheckreinFile {
         let file = CheckreinFile { document: Arc::clone(document), shape, blocks };
         for scope in Scope::ALL {
             if let Some(layer) = file.layer(LayerRank::ProjectConfig, scope) {
-                problems.extend(layer.check_levels(scope));
+                problems.extend(layer.unknown(scope, reading).errors());
             }
         }
         for layer in file.shape.workers.keys().filter_map(|worker| file.worker_layer(worker)) {
-            problems.extend(layer.check_levels(Scope::Worker));
+            problems.extend(layer.unknown(Scope::Worker, reading).errors());
         }
         problems.extend(file.words());
+        problems.extend(file.frames());
         problems.extend(file.forge_problems());
+        if owner == Owner::Project {
+            problems.extend(file.of_user_alone());
+        }
         problems.refuse_or(file)
     }
 
-    /// What cannot be used in `frames:`; a run leaves it out.
-    pub fn frames(&self) -> Problems {
+    /// What cannot be used in `frames:`.
+    fn frames(&self) -> Problems {
         let patch = &self.shape.frames;
         let mut problems = Problems::default();
         // One setting at a time, so that each mistake has its place.
@@ -148,8 +172,7 @@ impl CheckreinFile {
                 let path: Vec<&str> = ["frames"].iter().chain(path).copied().collect();
                 let message = warning.split_once("`: ").map_or(warning.as_str(), |(_, message)| message);
                 let problem = Problem::error(&self.document.name, message).path(self.document.path(&path));
-                let problem = problem.at(Some(self.document.position(&path)));
-                problems.push(Problem { gravity: Gravity::Warning, ..problem });
+                problems.push(problem.at(Some(self.document.position(&path))));
             }
         };
         let none = FrameConfigPatch::default;

@@ -74,6 +74,9 @@ pub const RESULT: &str = "CHECKREIN_RESULT";
 /// Where the response of a step goes.
 pub const RESPONSE: &str = "CHECKREIN_RESPONSE";
 
+/// The file `checkrein mcp` makes once its client has asked for the tools: proof for whoever started the client.
+pub const TOOLS_LISTED: &str = "CHECKREIN_TOOLS_LISTED";
+
 /// The token of a job's attempt, for an agent that hands in over HTTP.
 pub const ATTEMPT_TOKEN: &str = "CHECKREIN_ATTEMPT_TOKEN";
 /// Where it hands in, if the server's address is known.
@@ -111,6 +114,7 @@ pub const FOR_AGENTS: &[&str] = &[
     "CHECKREIN_RUN_ID",
     "CHECKREIN_STEP",
     "CHECKREIN_TARGET",
+    TOOLS_LISTED,
     "CHECKREIN_WORKFLOW_ID",
     "CHECKREIN_WORK_ID",
 ];
@@ -151,7 +155,7 @@ pub fn layer(rank: LayerRank, name: &str, text: &str) -> Result<Layer, Problems>
     }
     let document = Arc::new(Document::parse(name, text, Format::Json)?);
     let (autonomy, _) = decode::<Option<Autonomy>>(&document, Gravity::Error)?;
-    let block = autonomy.map(Block::of).unwrap_or_default();
+    let block = autonomy.map_or_else(Block::cleared, Block::of);
     Ok(Layer { rank, origin: Origin::inline(&document), block })
 }
 

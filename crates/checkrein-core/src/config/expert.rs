@@ -6,11 +6,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::owner::Owner;
 use crate::document::{Document, Gravity, Problem, Problems, closest, decode, listed};
 use crate::duration;
 use crate::label::Label;
-use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Scope};
-use crate::run::job::Merge;
+use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Reading, Scope, Setting};
+use crate::run::job::{self, Merge};
 
 /// An expert with everything it extends, the root first.
 #[derive(Clone, Debug)]
@@ -30,10 +31,12 @@ enum Link {
 #[derive(Clone, Debug)]
 pub struct ExpertFile {
     pub document: Arc<Document>,
+    owner: Owner,
     pub shape: ExpertShape,
 }
 
-/// A reusable job configuration.
+/// A reusable job configuration. `null` forgets what was said by the expert it extends, and in an override by the
+/// expert itself.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "expert file")]
@@ -43,25 +46,29 @@ pub struct ExpertShape {
     pub extends: Option<String>,
     pub description: Option<String>,
     /// The policy of this expert's jobs.
-    pub autonomy: Option<Autonomy>,
+    pub autonomy: Setting<Autonomy>,
     /// What the agent is told about how to work.
-    pub instructions: Option<String>,
+    pub instructions: Setting<String>,
     /// The command that does the work, with its brief on standard input.
-    pub agent: Option<String>,
+    pub agent: Setting<String>,
     /// How a phase becomes part of the job's main branch: squash, merge or rebase.
-    pub merge: Option<Merge>,
+    pub merge: Setting<Merge>,
     /// How long one attempt may take, such as `2h`.
-    pub timeout: Option<String>,
+    pub timeout: Setting<String>,
     /// How long an attempt may be silent.
-    pub idle_timeout: Option<String>,
+    pub idle_timeout: Setting<String>,
     /// Variables that are handed to the agent beside those every program needs.
-    pub environment: Option<Vec<String>>,
+    pub environment: Setting<Vec<String>>,
     /// What the clone an attempt works in may grow to.
-    pub disk_bytes: Option<u64>,
+    pub disk_bytes: Setting<u64>,
+    /// What the processes of an attempt may use in the sandbox; 8 GiB by default.
+    pub memory_bytes: Setting<std::num::NonZeroU64>,
+    /// How many processes and threads an attempt may have in the sandbox; 4096 by default.
+    pub processes: Setting<std::num::NonZeroU64>,
     /// Whether the agent's processes see neither the store nor credentials.
-    pub sandbox: Option<bool>,
+    pub sandbox: Setting<bool>,
     /// Labels a worker must have to take up such a job; added to those of what it extends.
-    pub requires: Vec<Label>,
+    pub requires: Setting<Vec<Label>>,
 }
 
 /// How jobs are done, with everything an expert extends and an override on top.
@@ -74,6 +81,8 @@ pub struct JobSettings {
     pub idle_timeout: Option<Duration>,
     pub environment: Vec<String>,
     pub disk_bytes: u64,
+    pub memory_bytes: u64,
+    pub processes: u64,
     pub sandbox: bool,
     pub requires: Vec<Label>,
 }
@@ -86,35 +95,50 @@ const DISK_BYTES: u64 = 10 << 30;
 impl JobSettings {
     /// What shapes say, weakest first.
     fn of<'s>(shapes: impl IntoIterator<Item = &'s ExpertShape>) -> JobSettings {
-        let mut settings = JobSettings {
+        let default = JobSettings {
             timeout: Some(TIMEOUT),
             idle_timeout: Some(IDLE_TIMEOUT),
             disk_bytes: DISK_BYTES,
+            memory_bytes: job::memory_bytes(),
+            processes: job::processes(),
             ..JobSettings::default()
         };
+        let mut settings = default.clone();
         for shape in shapes {
-            let time = |said: &Option<String>, before| match said.as_deref() {
-                None => before,
-                Some("none") => None,
-                Some(text) => duration::parse(text).or(before),
+            let time = |said: &Setting<String>, before: Option<Duration>, default| match said {
+                Setting::Absent => before,
+                Setting::Clear => default,
+                Setting::Set(text) if text == "none" => None,
+                Setting::Set(text) => duration::parse(text).or(before),
             };
-            settings.timeout = time(&shape.timeout, settings.timeout);
-            settings.idle_timeout = time(&shape.idle_timeout, settings.idle_timeout);
-            settings.instructions = shape.instructions.clone().or(settings.instructions);
-            settings.agent = shape.agent.clone().or(settings.agent);
-            settings.merge = shape.merge.unwrap_or(settings.merge);
-            settings.disk_bytes = shape.disk_bytes.unwrap_or(settings.disk_bytes);
-            settings.sandbox = shape.sandbox.unwrap_or(settings.sandbox);
-            for label in &shape.requires {
-                if !settings.requires.contains(label) {
-                    settings.requires.push(label.clone());
-                }
-            }
-            if let Some(environment) = &shape.environment {
-                settings.environment.clone_from(environment);
-            }
+            settings.timeout = time(&shape.timeout, settings.timeout, default.timeout);
+            settings.idle_timeout = time(&shape.idle_timeout, settings.idle_timeout, default.idle_timeout);
+            settings.instructions = overlay(&shape.instructions, settings.instructions, None, Some);
+            settings.agent = overlay(&shape.agent, settings.agent, None, Some);
+            settings.merge = overlay(&shape.merge, settings.merge, default.merge, |merge| merge);
+            settings.disk_bytes = overlay(&shape.disk_bytes, settings.disk_bytes, DISK_BYTES, |bytes| bytes);
+            settings.memory_bytes =
+                overlay(&shape.memory_bytes, settings.memory_bytes, default.memory_bytes, Into::into);
+            settings.processes = overlay(&shape.processes, settings.processes, default.processes, Into::into);
+            settings.sandbox = overlay(&shape.sandbox, settings.sandbox, false, |sandbox| sandbox);
+            settings.environment =
+                overlay(&shape.environment, settings.environment, Vec::new(), |names| names);
+            let before = settings.requires.clone();
+            settings.requires = overlay(&shape.requires, before.clone(), Vec::new(), |labels| {
+                let more = labels.into_iter().filter(|label| !before.contains(label));
+                before.iter().cloned().chain(more).collect()
+            });
         }
         settings
+    }
+}
+
+/// What holds after one more said something: `null` goes back to the default.
+fn overlay<T: Clone, U>(said: &Setting<T>, before: U, default: U, set: impl FnOnce(T) -> U) -> U {
+    match said {
+        Setting::Absent => before,
+        Setting::Clear => default,
+        Setting::Set(value) => set(value.clone()),
     }
 }
 
@@ -138,19 +162,27 @@ pub static BUILTIN_EXPERTS: &[BuiltinExpert] = &[
 const DEFAULTS: &str = "defaults";
 
 impl ExpertFile {
-    pub fn read(document: &Arc<Document>) -> Result<(ExpertFile, Problems), Problems> {
+    pub fn read(document: &Arc<Document>, owner: Owner) -> Result<(ExpertFile, Problems), Problems> {
         let (shape, mut problems) = decode::<ExpertShape>(document, Gravity::Error)?;
         problems.extend(times(document, &shape));
-        let file = ExpertFile { document: Arc::clone(document), shape };
+        let file = ExpertFile { document: Arc::clone(document), owner, shape };
         if let Some(layer) = file.layer() {
-            problems.extend(layer.check_levels(Scope::Job));
+            // Words are judged when its policy is resolved; what no command coerces is refused here.
+            problems.extend(layer.unknown(Scope::Job, Reading::Coercing).errors());
+        }
+        if owner == Owner::Project {
+            problems.extend(file.of_user_alone());
         }
         problems.refuse_or(file)
     }
 
     /// What this file alone says about its jobs' policy.
     pub fn layer(&self) -> Option<Layer> {
-        let block = Block::of(self.shape.autonomy.clone()?);
+        let block = match &self.shape.autonomy {
+            Setting::Absent => return None,
+            Setting::Clear => Block::cleared(),
+            Setting::Set(autonomy) => Block::of(autonomy.clone()),
+        };
         let origin = Origin::within(&self.document, &["autonomy"]);
         Some(Layer { rank: LayerRank::Definition, origin, block })
     }
@@ -225,6 +257,17 @@ impl Expert {
         JobSettings::of(chain.chain(over.map(|over| &over.shape)))
     }
 
+    /// The agent it names, where a project's file does. Such a name stands for an agent the user knows, never for
+    /// a command.
+    pub fn agent_of_project(&self) -> Option<(&ExpertFile, &str)> {
+        let named = self.chain.iter().rev().find_map(|link| match link {
+            Link::File(file) if !file.shape.agent.is_absent() => Some(file),
+            Link::File(_) | Link::Builtin(_) => None,
+        });
+        let file = named.filter(|file| file.owner == Owner::Project)?;
+        Some((&**file, file.shape.agent.set()?.as_str()))
+    }
+
     /// What it extends, nearest first.
     pub fn extends(&self) -> Vec<String> {
         let name = |link: &Link| match link {
@@ -251,8 +294,7 @@ impl Expert {
 fn times(document: &Document, shape: &ExpertShape) -> Problems {
     let mut problems = Problems::default();
     for (name, said) in [("timeout", &shape.timeout), ("idle_timeout", &shape.idle_timeout)] {
-        if let Some(text) = said.as_deref().filter(|text| *text != "none" && duration::parse(text).is_none())
-        {
+        if let Some(text) = said.set().filter(|text| *text != "none" && duration::parse(text).is_none()) {
             let message = format!("expected a time such as `90s` or `2h`, or `none`, found `{text}`");
             problems.push(document.problem(Gravity::Error, &[name], message));
         }

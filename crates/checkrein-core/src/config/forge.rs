@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::checkrein::CheckreinFile;
-use crate::document::{Gravity, Problem, Problems};
+use crate::document::{Problem, Problems};
 use crate::duration::Written;
 use crate::run::job::ForgeKind;
 
@@ -118,20 +118,6 @@ impl CheckreinFile {
             let path = ["forge", key];
             let problem = Problem::error(&self.document.name, message).path(self.document.path(&path));
             problems.push(problem.at(Some(self.document.position(&path))));
-        }
-        problems
-    }
-
-    /// What a project's file says in vain.
-    pub fn as_project(&self) -> Problems {
-        let mut problems = Problems::default();
-        if self.shape.forge.is_some() {
-            let message =
-                "a project's `forge` is not followed: whoever can commit could have a token sent elsewhere";
-            let problem = Problem::error(&self.document.name, message).path("forge");
-            let problem = problem.at(Some(self.document.position(&["forge"])));
-            let problem = problem.hint("put the block into your own settings, see docs/forges.md");
-            problems.push(Problem { gravity: Gravity::Warning, ..problem });
         }
         problems
     }

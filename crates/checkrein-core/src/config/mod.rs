@@ -8,6 +8,7 @@ pub mod env;
 mod expert;
 mod forge;
 pub mod model;
+mod owner;
 mod retention;
 mod schema;
 mod search;
@@ -15,10 +16,11 @@ mod settings;
 mod tenant;
 mod workflow;
 
-pub use checkrein::{CheckreinFile, MachineShape, ScopedAutonomy};
+pub use checkrein::{CheckreinFile, MachineShape, SandboxRule, ScopedAutonomy};
 pub use companion::{CompanionShape, WebSearchShape};
 pub use expert::{BUILTIN_EXPERTS, BuiltinExpert, Expert, ExpertFile, JobSettings};
 pub use forge::ForgeShape;
+pub use owner::Owner;
 pub use retention::{Fate, Keep, Kept, fate};
 pub use schema::{SCHEMAS, SchemaSource};
 pub use search::{EmbeddingsShape, SearchShape};
@@ -26,5 +28,7 @@ pub use settings::{NamedBy, Settings, Subject};
 pub use tenant::{Reviewer, Tenant, WorkerEntry};
 pub use workflow::{Hook, HookKind, Phase, Step, Workflow, WorkflowFile};
 
+#[cfg(test)]
+mod laws;
 #[cfg(test)]
 mod tests;

@@ -128,15 +128,16 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::config::{CheckreinFile, Settings};
+    use crate::config::{CheckreinFile, Owner, Settings};
     use crate::document::{Document, Format};
+    use crate::policy::Reading;
 
     #[test]
     fn the_stronger_file_says_how_long() {
         let days = |days: u64| Keep::For(Duration::from_secs(days * 86_400));
         let file = |text: &str| {
             let document = Document::parse("checkrein.yaml", text, Format::Yaml)?;
-            CheckreinFile::read(&Arc::new(document)).map(|(file, _)| file)
+            CheckreinFile::read(&Arc::new(document), Owner::Project, Reading::Strict).map(|(file, _)| file)
         };
         for (user, project, expected) in [
             ("", "", days(30)),

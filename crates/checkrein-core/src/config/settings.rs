@@ -1,7 +1,7 @@
 //! All settings that apply here, gathered once; each question is then answered from them.
 
 use super::agent::AgentShape;
-use super::checkrein::{CheckreinFile, MachineShape};
+use super::checkrein::{CheckreinFile, MachineShape, SandboxRule};
 use super::companion::CompanionShape;
 use super::env;
 use super::expert::Expert;
@@ -11,10 +11,10 @@ use super::retention::{Keep, Kept};
 use super::search::EmbeddingsShape;
 use super::tenant::{Reviewer, Tenant};
 use super::workflow::Workflow;
-use crate::classify::{Classifier, ClassifyConfig, ClassifyError};
+use crate::classify::{Classifier, ClassifyConfig};
 use crate::document::{Document, Gravity, Problem, Problems};
 use crate::frame::{self, FrameConfig};
-use crate::policy::{Layer, LayerRank, Resolution, Scope, Tested};
+use crate::policy::{Layer, LayerRank, Reading, Resolution, Scope, Tested};
 use crate::run::job::ForgeKind;
 
 /// What was found in files and the environment.
@@ -53,15 +53,22 @@ impl Settings {
         project: Option<CheckreinFile>,
         tenant: Option<(Tenant, NamedBy)>,
         environment: Vec<(String, String)>,
-    ) -> Result<Settings, ClassifyError> {
+    ) -> Result<Settings, Problems> {
         let mut words: Option<ClassifyConfig> = None;
         for file in [&user, &project].into_iter().flatten() {
             words = Some(words.unwrap_or_default().overlay(file.shape.classify.clone()));
         }
         // The words that ship are searched for by a machine that is made once.
         let words = words.filter(|words| *words != ClassifyConfig::default());
-        let classifier = words.map(|words| Classifier::new(&words)).transpose()?;
-        Ok(Settings { user, project, tenant, environment, classifier })
+        let classifier = words.map(|words| Classifier::new(&words)).transpose();
+        let classifier = classifier.map_err(|error| Problem::error("classify", error.to_string()))?;
+        let settings = Settings { user, project, tenant, environment, classifier };
+        if let Some(project) = &settings.project
+            && let Some(name) = &project.shape.agent
+        {
+            settings.known_agent(&project.document, name)?;
+        }
+        Ok(settings)
     }
 
     pub fn classifier(&self) -> &Classifier {
@@ -75,14 +82,25 @@ impl Settings {
         subject: Subject<'_>,
         start: &[Layer],
     ) -> Result<Resolution, Problems> {
+        self.resolve_as(Reading::Strict, scope, subject, start)
+    }
+
+    /// The same, with a say in what becomes of words nobody knows.
+    pub fn resolve_as(
+        &self,
+        reading: Reading,
+        scope: Scope,
+        subject: Subject<'_>,
+        start: &[Layer],
+    ) -> Result<Resolution, Problems> {
         let layers = self.layers(scope, subject, start)?;
-        Resolution::resolve(scope, &layers, self.classifier())
+        Resolution::resolve(scope, &layers, self.classifier(), reading)
     }
 
     /// What becomes of every example in the layers of a policy.
     pub fn test(&self, scope: Scope, subject: Subject<'_>) -> Result<Vec<Tested>, Problems> {
         let layers = self.layers(scope, subject, &[])?;
-        Resolution::test(scope, &layers, self.classifier()).map(|(_, tested)| tested)
+        Resolution::test(scope, &layers, self.classifier(), Reading::Strict).map(|(_, tested)| tested)
     }
 
     fn layers(&self, scope: Scope, subject: Subject<'_>, start: &[Layer]) -> Result<Vec<Layer>, Problems> {
@@ -169,9 +187,13 @@ impl Settings {
         self.files().find_map(|file| file.shape.agent.as_deref())
     }
 
-    /// What the stronger file says about an agent.
-    pub(super) fn agent_shape(&self, name: &str) -> Option<&AgentShape> {
-        self.files().find_map(|file| file.shape.agents.get(name))
+    /// What the files say about an agent: the user's, and what a project may say on top.
+    pub(super) fn agent_shape(&self, name: &str) -> Option<AgentShape> {
+        let said = |file: &Option<CheckreinFile>| file.as_ref()?.shape.agents.get(name).cloned();
+        match (said(&self.user), said(&self.project)) {
+            (Some(user), Some(project)) => Some(user.with(project)),
+            (user, project) => project.or(user),
+        }
     }
 
     /// Names of all agents of the settings.
@@ -183,18 +205,14 @@ impl Settings {
         names
     }
 
-    /// A language model by its name; what the stronger file says.
+    /// A language model by its name, as the user says: a project's file aims no key.
     pub fn model(&self, name: &str) -> Option<&ModelShape> {
-        self.files().find_map(|file| file.shape.models.get(name))
+        self.user.as_ref()?.shape.models.get(name)
     }
 
     /// Names of all models there are.
     pub fn models(&self) -> Vec<&str> {
-        let names = self.files().flat_map(|file| file.shape.models.keys());
-        let mut names: Vec<&str> = names.map(String::as_str).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        self.user.iter().flat_map(|file| file.shape.models.keys()).map(String::as_str).collect()
     }
 
     /// The store the user names. A project's word does not count: it may be anybody's.
@@ -218,6 +236,11 @@ impl Settings {
         self.user.as_ref().map(|file| &file.shape.machine)
     }
 
+    /// Which jobs run in the sandbox here, as the user says. A project's file is not asked.
+    pub fn sandbox(&self) -> Option<SandboxRule> {
+        self.user.as_ref()?.shape.sandbox
+    }
+
     /// Variables that open the forge; no agent gets them.
     pub fn forge_variables(&self) -> impl Iterator<Item = &String> {
         self.forge().into_iter().flat_map(|forge| forge.token_env.iter().chain(&forge.webhook_secret_env))
@@ -239,20 +262,9 @@ impl Settings {
         self.user.as_ref().and_then(|file| file.shape.search.embeddings.as_ref())
     }
 
-    /// Whether a project's file says so in vain.
-    pub fn embeddings_ignored(&self) -> bool {
-        self.project.as_ref().is_some_and(|file| file.shape.search.embeddings.is_some())
-    }
-
     /// Whom people ask about jobs, as the user says. A project's file is not asked, for the same reason.
     pub fn companion(&self) -> Option<&CompanionShape> {
         self.user.as_ref().map(|file| &file.shape.companion)
-    }
-
-    /// Whether a project's file says so in vain.
-    pub fn companion_ignored(&self) -> bool {
-        let said = |shape: &CompanionShape| shape.model.is_some() || shape.web_search.is_some();
-        self.project.as_ref().is_some_and(|file| said(&file.shape.companion))
     }
 
     /// Variables that have the companion's keys.
@@ -268,12 +280,9 @@ impl Settings {
         [&self.project, &self.user].into_iter().flatten()
     }
 
-    /// The same oddities, each with its place.
+    /// What is odd about frames in the environment; a file with such is refused.
     pub fn frame_problems(&self) -> Problems {
         let mut problems = Problems::default();
-        for file in [&self.user, &self.project].into_iter().flatten() {
-            problems.extend(file.frames());
-        }
         let (patch, mut odd) = frame::from_env(|name| self.variable(name));
         odd.extend(FrameConfig::default().apply(&patch));
         for warning in odd {
@@ -286,11 +295,7 @@ impl Settings {
     }
 
     /// The same place with other settings of the project, or another tenant file.
-    pub fn with(
-        &self,
-        project: Option<CheckreinFile>,
-        tenant: Option<Tenant>,
-    ) -> Result<Settings, ClassifyError> {
+    pub fn with(&self, project: Option<CheckreinFile>, tenant: Option<Tenant>) -> Result<Settings, Problems> {
         let tenant = tenant.map(|tenant| (tenant, NamedBy::Caller));
         Settings::new(
             self.user.clone(),
@@ -301,7 +306,7 @@ impl Settings {
     }
 
     /// The same place with the project's settings as they are somewhere else, or with none.
-    pub fn in_project(&self, project: Option<CheckreinFile>) -> Result<Settings, ClassifyError> {
+    pub fn in_project(&self, project: Option<CheckreinFile>) -> Result<Settings, Problems> {
         Settings::new(self.user.clone(), project, self.tenant.clone(), self.environment.clone())
     }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::document::{Document, Gravity, Problems, decode};
-use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Scope};
+use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin, Reading, Scope};
 
 /// A tenant file that was read.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Reviewer {
 }
 
 impl Tenant {
-    pub fn read(document: &Arc<Document>) -> Result<(Tenant, Problems), Problems> {
+    pub fn read(document: &Arc<Document>, reading: Reading) -> Result<(Tenant, Problems), Problems> {
         let (shape, mut problems) = decode::<TenantShape>(document, Gravity::Error)?;
         let tenant = Tenant { document: Arc::clone(document), shape };
         let below = tenant.shape.tenant.iter().map(|body| (&["tenant", "workers"][..], &body.workers));
@@ -74,7 +74,7 @@ impl Tenant {
             for (worker, entry) in workers {
                 let path: Vec<&str> = path.iter().copied().chain([worker.as_str()]).collect();
                 if let Some(layer) = worker_layer(document, &path, entry.as_ref()) {
-                    problems.extend(layer.check_levels(Scope::Worker));
+                    problems.extend(layer.unknown(Scope::Worker, reading).errors());
                 }
             }
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::env::{DWORKERS_DEFAULT_AUTONOMY, JOB_AUTONOMY, WORKER_AUTONOMY, WORKFLOW_AUTONOMY};
 use super::*;
 use crate::document::{Document, Format, Gravity, Problem, Problems};
-use crate::policy::{Layer, LayerRank, Policy, Resolution, Scope};
+use crate::policy::{Layer, LayerRank, Policy, Reading, Resolution, Scope};
 
 fn document(name: &str, text: &str) -> Result<Arc<Document>, Problems> {
     Document::parse(name, text, Format::of_name(name)).map(Arc::new)
@@ -35,8 +35,10 @@ fn brief(resolution: &Resolution) -> String {
 }
 
 fn settings(project: &str, tenant: Option<&str>, environment: &[(&str, &str)]) -> Result<Settings, Problems> {
-    let (project, _) = CheckreinFile::read(&document("checkrein.yaml", project)?)?;
-    let tenant = tenant.map(|text| Tenant::read(&document("tenant.yaml", text)?)).transpose()?;
+    let (project, _) =
+        CheckreinFile::read(&document("checkrein.yaml", project)?, Owner::Project, Reading::Strict)?;
+    let tenant =
+        tenant.map(|text| Tenant::read(&document("tenant.yaml", text)?, Reading::Strict)).transpose()?;
     let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let tenant = tenant.map(|(tenant, _)| (tenant, NamedBy::Caller));
     Ok(Settings::new(None, Some(project), tenant, environment.collect()).unwrap())
@@ -49,12 +51,17 @@ fn answer(result: Result<String, Problems>) -> String {
 /// What a checkrein.yaml says about each scope it speaks of.
 fn scopes(text: &str) -> String {
     answer((|| {
-        let (file, problems) = CheckreinFile::read(&document("checkrein.yaml", text)?)?;
+        let (file, problems) =
+            CheckreinFile::read(&document("checkrein.yaml", text)?, Owner::Project, Reading::Strict)?;
         let mut lines = Vec::new();
         for scope in Scope::ALL {
             if let Some(layer) = file.layer(LayerRank::ProjectConfig, scope) {
-                let resolution =
-                    Resolution::resolve(scope, [&layer], crate::classify::Classifier::builtin())?;
+                let resolution = Resolution::resolve(
+                    scope,
+                    [&layer],
+                    crate::classify::Classifier::builtin(),
+                    Reading::Strict,
+                )?;
                 lines.push(format!("{scope}: {}", brief(&resolution)));
             }
         }
@@ -178,9 +185,8 @@ fn autonomy_in_checkrein_yaml() {
 /// What is said about a checkrein.yaml when it is read, and about its frames.
 fn said_of(text: &str) -> String {
     answer((|| {
-        let (file, mut problems) = CheckreinFile::read(&document("checkrein.yaml", text)?)?;
-        problems.extend(file.frames());
-        Ok(told(&problems))
+        let file = CheckreinFile::read(&document("checkrein.yaml", text)?, Owner::Project, Reading::Strict);
+        file.map(|(_, problems)| told(&problems))
     })())
 }
 
@@ -192,15 +198,15 @@ fn frames_and_words_in_checkrein_yaml() {
             ("frames: {level: auto, pushThreshold: 60, weights: {duration: 2}}\n", ""),
             (
                 "frames:\n  level: always\n  aggregation: sum\n",
-                "warning checkrein.yaml:2:3: frames.level: unknown value `always`, ignored; valid are manual, suggest, auto\nwarning checkrein.yaml:3:3: frames.aggregation: unknown value `sum`, ignored; valid are average, weighted, max",
+                "error checkrein.yaml:2:3: frames.level: unknown value `always`, ignored; valid are manual, suggest, auto\nerror checkrein.yaml:3:3: frames.aggregation: unknown value `sum`, ignored; valid are average, weighted, max",
             ),
             (
                 "frames:\n  enabledHeuristics:\n    - duration\n    - duratoin\n  weights: {complexity: -1, compelxity: 1}\n",
-                "warning checkrein.yaml:4:7: frames.enabledHeuristics[1]: unknown heuristic `duratoin`, ignored; did you mean `duration`?\nwarning checkrein.yaml:5:29: frames.weights.compelxity: unknown heuristic `compelxity`, ignored; did you mean `complexity`?\nwarning checkrein.yaml:5:13: frames.weights.complexity: `-1` is not a number of 0 or more, ignored",
+                "error checkrein.yaml:4:7: frames.enabledHeuristics[1]: unknown heuristic `duratoin`, ignored; did you mean `duration`?\nerror checkrein.yaml:5:29: frames.weights.compelxity: unknown heuristic `compelxity`, ignored; did you mean `complexity`?\nerror checkrein.yaml:5:13: frames.weights.complexity: `-1` is not a number of 0 or more, ignored",
             ),
             (
                 "frames:\n  heuristics:\n    mine: {family: push, score: errors > 3}\n    broken: {family: pop, score: 'errors +'}\n    duration: {family: pop, score: '1'}\n  enabledHeuristics: [mine, broken]\n",
-                "warning checkrein.yaml:4:5: frames.heuristics.broken: not an expression: ERROR: <input>:1:9: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER} | errors + | ........^, ignored\nwarning checkrein.yaml:5:5: frames.heuristics.duration: a built-in heuristic has this name, ignored\nwarning checkrein.yaml:6:29: frames.enabledHeuristics[1]: unknown heuristic `broken`, ignored; valid are failure_boundary, context_switch, complexity, duration, goal_completion, stagnation, context_overflow",
+                "error checkrein.yaml:4:5: frames.heuristics.broken: not an expression: ERROR: <input>:1:9: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER} | errors + | ........^, ignored\nerror checkrein.yaml:5:5: frames.heuristics.duration: a built-in heuristic has this name, ignored\nerror checkrein.yaml:6:29: frames.enabledHeuristics[1]: unknown heuristic `broken`, ignored; valid are failure_boundary, context_switch, complexity, duration, goal_completion, stagnation, context_overflow",
             ),
             ("classify: {severity: {high: {add: [outage]}}, category: {style: {replace: [nit$]}}}\n", ""),
             (
@@ -214,7 +220,7 @@ fn frames_and_words_in_checkrein_yaml() {
 /// Every worker of a tenant file with its level.
 fn workers_of(name: &str, text: &str) -> String {
     answer((|| {
-        let (tenant, _) = Tenant::read(&document(name, text)?)?;
+        let (tenant, _) = Tenant::read(&document(name, text)?, Reading::Strict)?;
         let settings = Settings::new(None, None, Some((tenant, NamedBy::Caller)), Vec::new()).unwrap();
         let mut lines = Vec::new();
         for worker in settings.workers() {
@@ -405,7 +411,7 @@ fn whose_tenant_counts_for_a_worker() {
     let file = |name: &str, level: &str| {
         let text = format!("workers: {{analyst: {{autonomy: {level}}}}}\n");
         let text = if level.is_empty() { String::new() } else { text };
-        CheckreinFile::read(&document(name, &text).unwrap()).unwrap().0
+        CheckreinFile::read(&document(name, &text).unwrap(), Owner::Project, Reading::Strict).unwrap().0
     };
     let tenant = "workers: {analyst: {autonomy: semi_supervised, reviewer: auto-approve}}\n";
     for (user, project, named_by, expected) in [
@@ -416,7 +422,7 @@ fn whose_tenant_counts_for_a_worker() {
         ("manual", "", NamedBy::Project, "tenant.yaml:1"),
         ("", "autonomous", NamedBy::User, "project.yaml:1"),
     ] {
-        let (tenant, _) = Tenant::read(&document("tenant.yaml", tenant).unwrap()).unwrap();
+        let (tenant, _) = Tenant::read(&document("tenant.yaml", tenant).unwrap(), Reading::Strict).unwrap();
         let settings = Settings::new(
             Some(file("user.yaml", user)),
             Some(file("project.yaml", project)),
@@ -456,7 +462,10 @@ fn policies_in_variables() {
                 r#""guarded""#,
                 "guarded <CHECKREIN_WORKFLOW_AUTONOMY> low/none <level `guarded` (CHECKREIN_WORKFLOW_AUTONOMY)>",
             ),
-            ("null", "- <default> low/none <default>"),
+            (
+                "null",
+                "- <default, cleared by CHECKREIN_WORKFLOW_AUTONOMY> low/none <default, cleared by CHECKREIN_WORKFLOW_AUTONOMY>",
+            ),
             ("   ", "- <default> low/none <default>"),
             (
                 r#"{"warning_tolerance": "high""#,
@@ -532,7 +541,7 @@ fn expert(name: &str, files: &[(&str, &str)]) -> String {
             |wanted| match files.get(wanted) {
                 Some(text) => {
                     let document = document(&format!("{wanted}.yaml"), text)?;
-                    ExpertFile::read(&document).map(|(file, _)| Some(file))
+                    ExpertFile::read(&document, Owner::User).map(|(file, _)| Some(file))
                 }
                 None => Ok(None),
             },
@@ -542,6 +551,33 @@ fn expert(name: &str, files: &[(&str, &str)]) -> String {
         let resolution = settings.resolve(Scope::Job, Subject::Expert(&found), &[])?;
         Ok(format!("{} ({})", brief(&resolution), found.description.as_deref().unwrap_or("-")))
     })())
+}
+
+/// R6: null in an override forgets what the expert said.
+#[test]
+fn null_in_an_override_takes_the_expert_back() {
+    let read = |text: &str| ExpertFile::read(&document("x.json", text).unwrap(), Owner::User).unwrap().0;
+    let said = r#"{"autonomy": {"level": "dependent", "timeout": "2h"}, "agent": "claude", "instructions": "Be kind",
+        "merge": "rebase", "timeout": "5m", "environment": ["A"], "disk_bytes": 7, "sandbox": true, "requires": ["gpu"]}"#;
+    let file = read(said);
+    let expert = Expert::find("x", |_| Ok(Some(file.clone())), &[]).unwrap();
+    let settings = settings("", None, &[]).unwrap();
+    for (over, level) in [
+        ("{}", "dependent"),
+        (r#"{"autonomy": null}"#, "partial"),
+        (r#"{"autonomy": {"level": null}}"#, "partial"),
+        (r#"{"autonomy": "full"}"#, "full"),
+    ] {
+        let start: Vec<Layer> = read(over).layer().into_iter().collect();
+        let policy = settings.resolve(Scope::Job, Subject::Expert(&expert), &start).unwrap().policy;
+        assert_eq!(policy.level.as_deref(), Some(level), "{over}");
+        assert_eq!(policy.timeout.is_some(), over != r#"{"autonomy": null}"#, "{over}");
+    }
+    let cleared = r#"{"agent": null, "instructions": null, "merge": null, "timeout": null, "environment": null,
+        "disk_bytes": null, "sandbox": null, "requires": null}"#;
+    let settled = |over: &str| Expert::job_settings(Some(&expert), Some(&read(over)));
+    assert_eq!(settled(cleared), Expert::job_settings(None, None));
+    assert_eq!(settled("{}"), Expert::job_settings(Some(&expert), None));
 }
 
 /// L3: the five and their levels.
@@ -757,9 +793,8 @@ fn gates_in_a_workflow_file() {
         (
             "{require_approval_for: [relaese, deploy]}",
             "{}",
-            "gates: [relaese, deploy]\n\
-             warning flow.yaml:1:35: autonomy.require_approval_for[0]: there is no phase `relaese`\n  hint: did you mean `release`?\n\
-             warning flow.yaml:1:44: autonomy.require_approval_for[1]: there is no phase `deploy`\n  hint: phases of this file: `build`, `release`",
+            "error flow.yaml:1:35: autonomy.require_approval_for[0]: there is no phase `relaese`\n  hint: did you mean `release`?\n\
+             error flow.yaml:1:44: autonomy.require_approval_for[1]: there is no phase `deploy`\n  hint: phases of this file: `build`, `release`",
         ),
     ] {
         assert_eq!(with(autonomy, release), expected, "{autonomy} {release}");
@@ -798,7 +833,7 @@ fn what_a_workflow_file_is_told() {
             ),
             (
                 "phases: {build: {}}\nhooks: {pre_biuld: [], before_build: [], post_deploy: [], post_build: []}\n",
-                "gates: []\nwarning flow.yaml:2:9: hooks.pre_biuld: there is no phase `biuld`, its hooks never run\n  hint: did you mean `pre_build`?\nwarning flow.yaml:2:24: hooks.before_build: `before_build` is neither before nor after a phase, its hooks never run\n  hint: did you mean `pre_build`?\nwarning flow.yaml:2:42: hooks.post_deploy: there is no phase `deploy`, its hooks never run\n  hint: hooks are keyed `pre_PHASE` or `post_PHASE`",
+                "error flow.yaml:2:9: hooks.pre_biuld: there is no phase `biuld`, its hooks never run\n  hint: did you mean `pre_build`?\nerror flow.yaml:2:24: hooks.before_build: `before_build` is neither before nor after a phase, its hooks never run\n  hint: did you mean `pre_build`?\nerror flow.yaml:2:42: hooks.post_deploy: there is no phase `deploy`, its hooks never run\n  hint: hooks are keyed `pre_PHASE` or `post_PHASE`",
             ),
             ("extends: base\nhooks: {pre_build: []}\n", "gates: []"),
             (
@@ -833,7 +868,7 @@ fn what_a_workflow_file_is_told() {
             ("phases: [build]\n", "error flow.yaml:1:9: phases: expected a map, found a list"),
             (
                 "autonomy: {overrides: {biuld: {ask: always}}}\nphases: {build: {}}\n",
-                "gates: []\nwarning flow.yaml:1:24: autonomy.overrides.biuld: there is no phase `biuld`\n  hint: did you mean `build`?",
+                "error flow.yaml:1:24: autonomy.overrides.biuld: there is no phase `biuld`\n  hint: did you mean `build`?",
             ),
             // an inherited phase is not in this file
             (
@@ -842,7 +877,7 @@ fn what_a_workflow_file_is_told() {
             ),
             (
                 "autonomy: yolo\n",
-                "gates: []\nwarning flow.yaml:1:1: autonomy.level: unknown workflow level `yolo`, using `guarded`\n  hint: valid levels: `dry-run`, `assist`, `guarded`, `autonomous`, `custom`",
+                "error flow.yaml:1:1: autonomy.level: unknown workflow level `yolo`\n  hint: valid levels: `dry-run`, `assist`, `guarded`, `autonomous`, `custom`",
             ),
             (
                 "autonomy: {limits: {max_total_warnings: 0}}\n",

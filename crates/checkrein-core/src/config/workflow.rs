@@ -22,6 +22,8 @@ use crate::policy::{Autonomy, Block, Layer, LayerRank, Origin};
 pub struct Workflow {
     pub document: Arc<Document>,
     pub file: WorkflowFile,
+    /// Whether it is a file of an older system, whose unknown words have a ruled meaning (W21).
+    older: bool,
 }
 
 /// Phases in the order they are written; any names.
@@ -164,11 +166,17 @@ pub enum HookKind {
 
 impl Workflow {
     pub fn read(document: &Arc<Document>) -> Result<(Workflow, Problems), Problems> {
-        let unknown_keys = if older::is_older(document) { Gravity::Warning } else { Gravity::Error };
-        let (file, mut problems) = decode::<WorkflowFile>(document, unknown_keys)?;
-        let workflow = Workflow { document: Arc::clone(document), file };
-        problems.extend(workflow.check(unknown_keys));
+        let older = older::is_older(document);
+        let gravity = gravity_of_unknown(older);
+        let (file, mut problems) = decode::<WorkflowFile>(document, gravity)?;
+        let workflow = Workflow { document: Arc::clone(document), file, older };
+        problems.extend(workflow.check());
         problems.refuse_or(workflow)
+    }
+
+    /// What a word nobody knows in this file is: an error, in a file of an older system a warning.
+    pub(crate) const fn unknown(&self) -> Gravity {
+        gravity_of_unknown(self.older)
     }
 
     /// What people call it: its id, else the name of its file.
@@ -194,8 +202,12 @@ impl Workflow {
         };
         Some(Layer {
             rank: LayerRank::Definition,
-            origin: Origin::within(&self.document, &["autonomy"]),
+            origin: Origin::within(&self.document, &["autonomy"]).older(self.older),
             block: Block { gated_phases, ..block },
         })
     }
+}
+
+const fn gravity_of_unknown(older: bool) -> Gravity {
+    if older { Gravity::Warning } else { Gravity::Error }
 }

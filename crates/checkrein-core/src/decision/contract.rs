@@ -11,7 +11,9 @@ use crate::boundary::Boundary;
 use crate::classify::Classifier;
 use crate::document::{Document, Format, Gravity, Problems, decode};
 use crate::finding::Finding;
-use crate::policy::{Autonomy, Block, Layer, LayerRank, OnLimit, Origin, Policy, Resolution, Scope, Setting};
+use crate::policy::{
+    Autonomy, Block, Layer, LayerRank, OnLimit, Origin, Policy, Reading, Resolution, Scope, Setting,
+};
 use crate::response::Response;
 use crate::tally::Totals;
 
@@ -57,7 +59,8 @@ impl Request {
         let block = request.autonomy.clone().map(Block::of).unwrap_or_default();
         let origin = Origin::within(&document, &["autonomy"]);
         let layer = Layer { rank: LayerRank::Start, origin, block };
-        let resolution = Resolution::resolve(request.scope, [&layer], Classifier::builtin())?;
+        let resolution =
+            Resolution::resolve(request.scope, [&layer], Classifier::builtin(), Reading::Coercing)?;
         Ok((request, resolution))
     }
 

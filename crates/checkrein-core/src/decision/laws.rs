@@ -109,6 +109,7 @@ fn boundary() -> impl Strategy<Value = Boundary> {
         .prop_map(|(kind, phase, phase_kind, phase_number, job_complete, confidence, milestone)| Boundary {
             kind,
             phase,
+            step: None,
             phase_kind,
             phase_number,
             job_complete,

@@ -46,6 +46,9 @@ pub enum Rule {
     #[schemars(skip)]
     #[serde(rename = "budget")]
     Budget,
+    #[schemars(skip)]
+    #[serde(rename = "max_phases")]
+    MaxPhases,
 }
 
 impl fmt::Display for Rule {
@@ -61,6 +64,7 @@ impl fmt::Display for Rule {
             Rule::ProtectedPath => "protected_path",
             Rule::Conflict => "conflict",
             Rule::Budget => "budget",
+            Rule::MaxPhases => "max_phases",
         })
     }
 }
@@ -130,11 +134,10 @@ fn trigger_text(
     boundary: &Boundary,
 ) -> fmt::Result {
     if scope == Scope::Workflow {
-        let what = match (&boundary.kind, boundary.phase.as_deref()) {
+        let what = match (&boundary.kind, boundary.step.as_deref().or(boundary.phase.as_deref())) {
             (BoundaryKind::Complete, _) => "workflow",
-            (BoundaryKind::Step, None) => "step",
-            (_, Some(phase)) => phase,
-            (kind, None) => kind.name(),
+            (BoundaryKind::Step, Some(step)) => step,
+            (kind, _) => boundary.phase.as_deref().unwrap_or_else(|| kind.name()),
         };
         return match boundary.kind {
             BoundaryKind::PhaseEntry => write!(f, "Check-in: {what} begins. Continue?"),

@@ -95,6 +95,11 @@ fn the_five_examples_of_the_evaluation() {
                    "boundary": {"kind": "phase", "phase": "architect"}, "findings_since_check_in": 2}),
             "hold [trigger] check-in: Check-in: architect complete. Continue?",
         ),
+        (
+            json!({"scope": "workflow", "autonomy": {"check_in_frequency": "per-step"}, "findings_since_check_in": 2,
+                   "boundary": {"kind": "step", "phase": "architect", "step": "architect:design"}}),
+            "hold [trigger] check-in: Check-in: architect:design complete. Continue?",
+        ),
     ]);
 }
 

@@ -105,6 +105,12 @@ impl Problems {
         self.0.iter().any(|problem| problem.gravity == Gravity::Error)
     }
 
+    /// Only what refuses the text.
+    pub fn errors(mut self) -> Problems {
+        self.0.retain(|problem| problem.gravity == Gravity::Error);
+        self
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.0.iter()
     }

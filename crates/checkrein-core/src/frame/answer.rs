@@ -16,7 +16,7 @@ use super::tree::{Frame, FrameTree};
 use super::tune::Tuning;
 use crate::heuristic::{Aggregation, CustomHeuristic, Evaluation, Family, Heuristic, Score, ceiling};
 
-/// What came of a command. What it has nothing to do with is not there.
+/// What came of a command. Lists are always there; of the rest, what the command has nothing to do with is not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FrameAnswer {
@@ -27,11 +27,9 @@ pub struct FrameAnswer {
     /// The frame the command was about
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Box<Frame>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What was begun before what is planned, parents before children
     pub frames: Vec<Frame>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invalidated: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub still_in_progress: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<EvaluationView>,
@@ -41,7 +39,6 @@ pub struct FrameAnswer {
     /// Whether the suggestion was carried out right away
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub performed: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<Suggestion>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<ConfigView>,
@@ -54,7 +51,6 @@ pub struct FrameAnswer {
     /// The move that was taken back
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undone: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// All of it as Markdown
     pub text: String,
@@ -162,6 +158,8 @@ pub fn tree_text(tree: &FrameTree) -> String {
             escape::line(&frame.goal)
         );
         let mut children: Vec<&Frame> = tree.children(&frame.id).collect();
+        // Stable: what was begun comes first, in the order it was made.
+        children.sort_by_key(|child| child.status == FrameStatus::Planned);
         let lead = format!("{lead}{below}");
         let mut last = true;
         while let Some(child) = children.pop() {
@@ -225,6 +223,23 @@ pub struct ConfigView {
     pub push_ceiling: Score,
     /// The greatest confidence a pop can reach with these settings
     pub pop_ceiling: Score,
+    /// The same for every aggregation there is
+    pub ceilings: Vec<Ceiling>,
+}
+
+/// The greatest confidence an aggregation can reach.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Ceiling {
+    pub aggregation: Aggregation,
+    pub push: Score,
+    pub pop: Score,
+}
+
+impl Ceiling {
+    fn of(config: &FrameConfig, aggregation: Aggregation) -> Ceiling {
+        let config = FrameConfig { aggregation, ..config.clone() };
+        Ceiling { aggregation, push: ceiling(Family::Push, &config), pop: ceiling(Family::Pop, &config) }
+    }
 }
 
 impl ConfigView {
@@ -242,6 +257,7 @@ impl ConfigView {
             agents: config.agents.clone(),
             push_ceiling: ceiling(Family::Push, config),
             pop_ceiling: ceiling(Family::Pop, config),
+            ceilings: Aggregation::ALL.map(|aggregation| Ceiling::of(config, aggregation)).into(),
         }
     }
 
@@ -255,7 +271,7 @@ impl ConfigView {
              - **Suggest in Context:** {}\n\
              - **Aggregation:** {}\n\
              - **Context:** {} tokens\n\n\
-             ## Enabled Heuristics\n",
+             ## Highest Confidence by Aggregation\n",
             escape::line(session),
             self.level.name(),
             self.push_threshold,
@@ -266,6 +282,10 @@ impl ConfigView {
             self.aggregation.name(),
             self.context_tokens,
         );
+        for each in &self.ceilings {
+            let _ = writeln!(text, "- {}: push {}%, pop {}%", each.aggregation.name(), each.push, each.pop);
+        }
+        text.push_str("\n## Enabled Heuristics\n");
         for name in &self.enabled_heuristics {
             let weight = Heuristic::from_name(name).and_then(|heuristic| self.weights.get(&heuristic));
             let weight = weight.map(|weight| format!(" (weight {weight})")).unwrap_or_default();
@@ -288,13 +308,16 @@ impl ConfigView {
 pub struct StatsView {
     #[serde(flatten)]
     pub counts: SuggestionStats,
+    /// Acted upon, of those that were acted upon or ignored: 0 to 1, null while there are none
+    pub action_rate: Option<f64>,
     /// How often each heuristic spoke for what turned out right
     pub heuristics: Vec<Precision>,
 }
 
 impl StatsView {
     pub fn of<'s>(history: impl Iterator<Item = &'s Suggestion> + Clone) -> StatsView {
-        StatsView { counts: history.clone().collect(), heuristics: precision(history) }
+        let counts: SuggestionStats = history.clone().collect();
+        StatsView { counts, action_rate: counts.action_rate(), heuristics: precision(history) }
     }
 
     pub(super) fn text(&self, config: &FrameConfig) -> String {
@@ -307,6 +330,7 @@ impl StatsView {
              - **Pop Suggestions:** {}\n\
              - **Acted Upon:** {}\n\
              - **Ignored:** {}\n\
+             - **Action Rate:** {}\n\
              - **Auto-Triggered Pushes:** {}\n\
              - **Auto-Triggered Pops:** {}\n\
              - **Undone:** {}\n\
@@ -317,6 +341,7 @@ impl StatsView {
             counts.pop,
             counts.acted,
             counts.ignored,
+            self.action_rate.map_or("-".to_owned(), |rate| format!("{:.0}%", rate * 100.0)),
             counts.auto_push,
             counts.auto_pop,
             counts.undone,

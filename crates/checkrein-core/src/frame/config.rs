@@ -86,6 +86,10 @@ impl Default for FrameConfig {
     }
 }
 
+/// Settings for people who work with a coding agent all day, as `checkrein init` offers them. The sample
+/// sessions in `session/samples.rs` say what they do.
+pub const RECOMMENDED_YAML: &str = include_str!("recommended.yaml");
+
 /// Fewer leave no room for the frame itself.
 const CONTEXT_TOKENS_MIN: f64 = 100.0;
 const CONTEXT_TOKENS_MAX: f64 = 100_000.0;

@@ -5,8 +5,10 @@
 //! any ancestor). A cousin is somebody else's detail: it reaches this frame only through the summary
 //! of an uncle.
 //!
+//! A sibling comes with its artifacts, since the frame may build on them.
+//!
 //! Relatives beyond the parent are shown whole or left out and counted; a half-told summary of a
-//! distant one helps nobody. The parent is cut if it must be, but never left out, and may claim a
+//! distant one helps nobody. Artifacts that do not fit are counted. The parent is cut if it must be, but never left out, and may claim a
 //! quarter of the budget: a frame that does not know what it is for solves the wrong problem.
 
 mod element;
@@ -66,7 +68,7 @@ pub fn assemble_context(tree: &FrameTree, id: &str, budget_tokens: usize) -> Res
     let uncles =
         ancestors.iter().flat_map(|ancestor| tree.siblings(ancestor).rev().filter(completed)).collect();
     for (tag, relatives) in
-        [("ancestors", higher), ("children", children), ("siblings", siblings), ("uncles", uncles)]
+        [("ancestors", higher), ("children", children), (SIBLINGS, siblings), ("uncles", uncles)]
     {
         let section = section(tag, &relatives, room);
         room = room.saturating_sub(section.len());
@@ -78,6 +80,7 @@ pub fn assemble_context(tree: &FrameTree, id: &str, budget_tokens: usize) -> Res
 
 const OPEN: &str = "<frame-context>\n";
 const CLOSE: &str = "</frame-context>\n";
+const SIBLINGS: &str = "siblings";
 
 /// As many relatives as fit, the nearest and latest first; the rest is counted. Nothing at all if
 /// there is not even room for the count.
@@ -87,7 +90,11 @@ fn section(tag: &str, relatives: &[&Frame], room: usize) -> String {
     let mut inner = String::new();
     let mut shown = 0;
     for relative in relatives {
-        let Some(element) = Element::summary("frame", relative).whole_within(left) else { break };
+        let element = match tag {
+            SIBLINGS => Element::with_artifacts("frame", relative),
+            _ => Element::summary("frame", relative),
+        };
+        let Some(element) = element.texts_within(left) else { break };
         left -= element.len();
         inner.push_str(&element);
         shown += 1;

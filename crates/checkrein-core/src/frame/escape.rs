@@ -3,6 +3,8 @@
 //! Goals and summaries are written by agents and people, and end up in front of an agent again. They
 //! must stay data: no goal may end its own line, quote or element.
 
+use crate::shown::characters;
+
 /// For text and attributes of XML. Characters that XML cannot carry, or that a terminal would obey,
 /// become U+FFFD; so the result is never shorter than the input.
 pub(super) fn xml(text: &str) -> String {
@@ -57,17 +59,18 @@ pub(super) fn quoted(text: &str) -> String {
 /// are written as escapes too.
 pub(super) fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
+    for (_, c, hidden) in characters(text) {
         match c {
             '"' => line.push_str("\\\""),
             '\\' => line.push_str("\\\\"),
             '\n' => line.push_str("\\n"),
             '\r' => line.push_str("\\r"),
             '\t' => line.push_str("\\t"),
-            '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                line.push_str(&format!("\\u{:04x}", u32::from(c)));
+            c if hidden => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    line.push_str(&format!("\\u{unit:04x}"));
+                }
             }
-            c if c.is_control() => line.push_str(&format!("\\u{:04x}", u32::from(c))),
             c => line.push(c),
         }
     }
@@ -120,6 +123,7 @@ mod tests {
             ("a\\", r#""a\\""#),
             ("a\nb\r\tc", r#""a\nb\r\tc""#),
             ("a\u{85}b\u{2028}c\u{202e}d", r#""a\u0085b\u2028c\u202ed""#),
+            ("a\u{ad}b\u{e0041}", r#""a\u00adb\udb40\udc41""#),
         ] {
             assert_eq!(quoted(text), expected, "{text:?}");
         }

@@ -20,8 +20,8 @@ mod suggestion;
 mod tree;
 mod tune;
 
-pub use self::answer::{ConfigView, EvaluationView, FrameAnswer, StatsView, tree_text};
-pub use self::config::{AgentThresholds, FrameConfig, FrameConfigPatch, FrameLevel};
+pub use self::answer::{Ceiling, ConfigView, EvaluationView, FrameAnswer, StatsView, tree_text};
+pub use self::config::{AgentThresholds, FrameConfig, FrameConfigPatch, FrameLevel, RECOMMENDED_YAML};
 pub use self::context::{ContextError, assemble_context, estimate_tokens};
 pub use self::env::{
     FLAME_AUTONOMY_LEVEL, FLAME_ENABLED_HEURISTICS, FLAME_POP_THRESHOLD, FLAME_PUSH_THRESHOLD,

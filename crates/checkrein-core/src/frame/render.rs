@@ -64,9 +64,9 @@ mod tests {
     fn a_push_evaluation() {
         let request = PushRequest {
             potential_goal: Some("Fix authentication bug".into()),
-            recent_messages: 20,
-            recent_file_changes: vec!["src/auth/login.ts".into(), "src/auth/token.ts".into()],
-            error_count: 2,
+            recent_messages: Some(20),
+            recent_file_changes: Some(vec!["src/auth/login.ts".into(), "src/auth/token.ts".into()]),
+            error_count: Some(2),
             frame: Some(FrameInput { goal: "Write the release notes".into(), ..Default::default() }),
             ..Default::default()
         };
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_pop_evaluation() {
-        let request = PopRequest { no_progress_turns: 6, token_count: 95_000, ..Default::default() };
+        let request =
+            PopRequest { no_progress_turns: Some(6), token_count: Some(95_000), ..Default::default() };
         let config = FrameConfig { pop_threshold: 50, ..Default::default() };
         insta::assert_snapshot!(render_pop(&evaluate_pop(&request, &config), "abc12345", &config), @r#"
         # Pop Heuristic Evaluation

@@ -8,40 +8,40 @@ use serde::{Deserialize, Serialize};
 use super::config::{FrameConfig, FrameConfigPatch};
 use crate::heuristic::{self, Evaluation, PopSignals, PushSignals};
 
-/// The question of `should-push`. A missing field is 0 or empty.
+/// The question of `should-push`. A missing field is what was measured in the stored frame, else 0 or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PushRequest {
     /// The goal the new frame would have
     pub potential_goal: Option<String>,
     /// Messages since the current frame began
-    pub recent_messages: u64,
+    pub recent_messages: Option<u64>,
     /// Files changed lately
-    pub recent_file_changes: Vec<String>,
+    pub recent_file_changes: Option<Vec<String>>,
     /// Errors seen lately
-    pub error_count: u64,
+    pub error_count: Option<u64>,
     /// Tokens spent in the current frame
-    pub token_count: u64,
+    pub token_count: Option<u64>,
     /// The current frame, to evaluate without a stored one
     pub frame: Option<FrameInput>,
     /// Settings for this evaluation alone
     pub config: Option<FrameConfigPatch>,
 }
 
-/// The question of `should-pop`. A missing field is 0 or empty.
+/// The question of `should-pop`. A missing field is what was measured in the stored frame, else 0 or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PopRequest {
     /// What went well, such as "tests passing"
-    pub success_signals: Vec<String>,
+    pub success_signals: Option<Vec<String>>,
     /// What went wrong
-    pub failure_signals: Vec<String>,
+    pub failure_signals: Option<Vec<String>>,
     /// Turns without progress
-    pub no_progress_turns: u64,
+    pub no_progress_turns: Option<u64>,
     /// Tokens in the context now
-    pub token_count: u64,
+    pub token_count: Option<u64>,
     /// Tokens the context can hold; 100000 if unknown
-    pub context_limit: u64,
+    pub context_limit: Option<u64>,
     /// The frame in question, to evaluate without a stored one
     pub frame: Option<FrameInput>,
     /// Settings for this evaluation alone
@@ -71,10 +71,10 @@ pub fn evaluate_push(request: &PushRequest, config: &FrameConfig) -> Evaluation 
     let signals = PushSignals {
         current_goal: request.frame.as_ref().map(|frame| frame.goal.clone()).unwrap_or_default(),
         potential_goal: request.potential_goal.clone().unwrap_or_default(),
-        messages: request.recent_messages,
-        files: request.recent_file_changes.len() as u64,
-        errors: request.error_count,
-        tokens: request.token_count,
+        messages: request.recent_messages.unwrap_or_default(),
+        files: request.recent_file_changes.as_ref().map_or(0, |files| files.len() as u64),
+        errors: request.error_count.unwrap_or_default(),
+        tokens: request.token_count.unwrap_or_default(),
     };
     heuristic::evaluate_push(&signals, config)
 }
@@ -85,11 +85,11 @@ pub fn evaluate_pop(request: &PopRequest, config: &FrameConfig) -> Evaluation {
     let signals = PopSignals {
         goal: frame.goal,
         artifacts: frame.artifacts,
-        successes: request.success_signals.clone(),
-        failures: request.failure_signals.len() as u64,
-        no_progress_turns: request.no_progress_turns,
-        tokens: request.token_count,
-        context_limit: request.context_limit,
+        successes: request.success_signals.clone().unwrap_or_default(),
+        failures: request.failure_signals.as_ref().map_or(0, |signals| signals.len() as u64),
+        no_progress_turns: request.no_progress_turns.unwrap_or_default(),
+        tokens: request.token_count.unwrap_or_default(),
+        context_limit: request.context_limit.unwrap_or_default(),
     };
     heuristic::evaluate_pop(&signals, frame.has_parent, config)
 }

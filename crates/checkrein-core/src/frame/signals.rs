@@ -10,10 +10,12 @@ pub struct Signals {
     #[serde(skip_serializing_if = "is_default")]
     pub messages: u64,
     /// Files that were changed, each once.
-    #[serde(skip_serializing_if = "is_default")]
     pub files: Vec<String>,
     #[serde(skip_serializing_if = "is_default")]
     pub errors: u64,
+    /// Errors since something went well.
+    #[serde(skip_serializing_if = "is_default")]
+    pub recent_errors: u64,
     /// Tokens that were spent.
     #[serde(skip_serializing_if = "is_default")]
     pub tokens: u64,
@@ -24,10 +26,8 @@ pub struct Signals {
     #[serde(skip_serializing_if = "is_default")]
     pub context_limit: u64,
     /// What went well, such as "tests passing", each once.
-    #[serde(skip_serializing_if = "is_default")]
     pub successes: Vec<String>,
     /// What went wrong since something went well.
-    #[serde(skip_serializing_if = "is_default")]
     pub failures: Vec<String>,
     #[serde(skip_serializing_if = "is_default")]
     pub no_progress_turns: u64,
@@ -101,11 +101,13 @@ impl Signals {
         }
         if let Some(error) = &tool.error {
             self.errors = self.errors.saturating_add(1);
+            self.recent_errors = self.recent_errors.saturating_add(1);
             add(&mut self.failures, &format!("{}: {error}", tool.name));
         }
         if let Some(success) = &tool.success {
             // What failed before is mended.
             self.failures.clear();
+            self.recent_errors = 0;
             add(&mut self.successes, success);
         }
         self.progressed |= !tool.files.is_empty() || tool.success.is_some();
@@ -157,9 +159,11 @@ mod tests {
         signals.use_tool(&failed);
         signals.use_tool(&failed);
         assert_eq!((signals.files.as_slice(), signals.errors), (&["a.rs".to_owned()][..], 2));
+        assert_eq!(signals.recent_errors, 2);
         assert_eq!(signals.failures, ["Bash: exit 1"]);
         signals.use_tool(&ToolUse { success: Some("tests passing".into()), ..Default::default() });
         assert_eq!((signals.successes.len(), signals.failures.len(), signals.errors), (1, 0, 2));
+        assert_eq!(signals.recent_errors, 0, "what failed before is fixed");
     }
 
     #[test]

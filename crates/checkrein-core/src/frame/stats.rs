@@ -29,6 +29,15 @@ pub struct SuggestionStats {
     pub not_useful: u64,
 }
 
+impl SuggestionStats {
+    /// The share of settled suggestions that were acted upon; none while none is settled.
+    #[expect(clippy::cast_precision_loss, reason = "nobody has that many suggestions")]
+    pub fn action_rate(&self) -> Option<f64> {
+        let settled = self.acted.saturating_add(self.ignored);
+        (settled > 0).then(|| self.acted as f64 / settled as f64)
+    }
+}
+
 /// How often a heuristic spoke for what turned out right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
@@ -122,6 +131,7 @@ mod tests {
             refreshed_at_ms: 0,
             scores: [("duration".to_owned(), 70), ("complexity".to_owned(), 0)].into(),
             agent: None,
+            acted_at_turn: None,
             undone: false,
             useful: None,
         });
@@ -138,6 +148,11 @@ mod tests {
                 ..SuggestionStats::default()
             }
         );
+        let stats = history.iter().collect::<SuggestionStats>();
+        assert_eq!(stats.action_rate(), Some(0.5));
+        assert_eq!(SuggestionStats { ignored: 1, ..stats }.action_rate(), Some(0.75));
+        assert_eq!(SuggestionStats { acted: 0, ..stats }.action_rate(), Some(0.0));
+        assert_eq!(SuggestionStats { total: 1, push: 1, ..Default::default() }.action_rate(), None);
         let rows = precision(history.iter());
         assert_eq!(rows, [Precision { heuristic: "duration".into(), right: 3, wrong: 3 }]);
         assert_eq!(rows[0].percent(), Some(50));

@@ -15,6 +15,9 @@ use crate::heuristic::{Evaluation, Family, Score, keywords};
 /// Long enough to be seen over several turns, short enough not to be stale.
 pub const SUGGESTION_LIFETIME_MS: u64 = 300_000;
 
+/// A move made at level `auto` counts as acted on unless it is undone within so many turns.
+pub const TRIAL_TURNS: u64 = 10;
+
 /// The move that is suggested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
@@ -93,6 +96,9 @@ pub struct Suggestion {
     /// The type of agent it was made for.
     #[serde(default)]
     pub agent: Option<String>,
+    /// The turn of the session in which the move was made.
+    #[serde(default)]
+    pub acted_at_turn: Option<u64>,
     /// The move was made and taken back.
     #[serde(default)]
     pub undone: bool,
@@ -204,6 +210,7 @@ impl Suggestions {
             refreshed_at_ms: now_ms,
             scores: evaluation.scores.iter().map(|(name, score)| (name.to_owned(), score)).collect(),
             agent: new.agent,
+            acted_at_turn: None,
             undone: false,
             useful: None,
         };
@@ -256,10 +263,21 @@ impl Suggestions {
         Some(suggestion)
     }
 
-    /// Notes that a move was taken back.
-    pub fn undo(&mut self, id: &str) -> Option<&Suggestion> {
+    /// Notes in which turn a suggestion was acted upon.
+    pub fn set_turn(&mut self, id: &str, turn: u64) {
+        if let Some(suggestion) = self.0.iter_mut().find(|suggestion| suggestion.id == id) {
+            suggestion.acted_at_turn = Some(turn);
+        }
+    }
+
+    /// Notes that a move was undone in this turn. One that nobody asked for was then not wanted.
+    pub fn undo(&mut self, id: &str, turn: u64) -> Option<&Suggestion> {
         let suggestion = self.0.iter_mut().find(|suggestion| suggestion.id == id)?;
         suggestion.undone = true;
+        let on_trial = suggestion.acted_at_turn.is_none_or(|acted| turn.saturating_sub(acted) <= TRIAL_TURNS);
+        if suggestion.automatic && on_trial && suggestion.status == SuggestionStatus::Acted {
+            suggestion.status = SuggestionStatus::Ignored;
+        }
         Some(suggestion)
     }
 

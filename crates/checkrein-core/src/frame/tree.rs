@@ -309,6 +309,18 @@ impl FrameTree {
         self.nodes.iter().map(|node| &node.frame)
     }
 
+    /// All frames as they are listed: what was begun, then what is planned with everything below it. Parents stand
+    /// before their children.
+    pub fn listed(&self) -> impl Iterator<Item = &Frame> {
+        let mut ahead: Vec<bool> = Vec::with_capacity(self.nodes.len());
+        for Node { frame, parent, .. } in &self.nodes {
+            let below = parent.and_then(|parent| ahead.get(parent).copied()).unwrap_or(false);
+            ahead.push(below || frame.status == FrameStatus::Planned);
+        }
+        let (planned, begun): (Vec<_>, Vec<_>) = self.frames().zip(ahead).partition(|(_, ahead)| *ahead);
+        begun.into_iter().chain(planned).map(|(frame, _)| frame)
+    }
+
     /// The roots in the order they were made.
     pub fn roots(&self) -> impl Iterator<Item = &Frame> {
         self.frames().filter(|frame| frame.parent.is_none())

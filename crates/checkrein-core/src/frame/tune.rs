@@ -26,7 +26,6 @@ pub struct Tuning {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pop: Option<Threshold>,
     /// Weights for `aggregation: weighted`
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, f64>,
     pub precision: Vec<Precision>,
     /// The reasons, one a line

@@ -221,7 +221,7 @@ fn of_run(
 ) -> Option<Told> {
     let (status, by, reason) = match event {
         RunEvent::RunEnded { status, reason, .. } => (*status, None, reason),
-        RunEvent::RunPaused { by, reason } => (RunStatus::Paused, Some(by), reason),
+        RunEvent::RunPaused { by, reason, .. } => (RunStatus::Paused, Some(by), reason),
         RunEvent::RunCancelled { by, reason } => (RunStatus::Cancelled, Some(by), reason),
         _ => return None,
     };
@@ -297,12 +297,14 @@ mod tests {
         Event::CheckpointCreated {
             run: Some("r1".into()),
             owner: None,
+            created_by: None,
             worker: worker.into(),
             phase: phase.into(),
             kind: kind.into(),
             digest: Digest::of(b"x"),
             round: 1,
             status: CheckpointStatus::Pending,
+            expires_at: None,
         }
     }
 
@@ -374,8 +376,7 @@ mod tests {
         for line in [&told.title, &about.worker, &about.phase, &about.kind] {
             assert!(!line.contains(char::is_control), "{line:?}");
         }
-        let invisible = |c: char| c != '\n' && crate::checkpoint::is_invisible(c);
-        assert!(!told.excerpt.unwrap().contains(invisible));
+        assert!(!told.excerpt.unwrap().lines().any(crate::shown::hides_something));
     }
 
     #[test]

@@ -115,12 +115,14 @@ mod tests {
         let created = |status| Event::CheckpointCreated {
             run: None,
             owner: None,
+            created_by: None,
             worker: "w".into(),
             phase: String::new(),
             kind: "deliverable".into(),
             digest,
             round: 1,
             status,
+            expires_at: None,
         };
         let ended =
             |status, rule| Event::Run(RunEvent::RunEnded { status, rule, reason: None, unfinished: None });
@@ -133,7 +135,10 @@ mod tests {
             (ended(RunStatus::CompletedWithWarnings, None), Some("run.completed")),
             (ended(RunStatus::Failed, None), Some("run.failed")),
             (ended(RunStatus::Failed, limit), Some("run.stopped")),
-            (Event::Run(RunEvent::RunPaused { by: "ann".into(), reason: None }), Some("run.paused")),
+            (
+                Event::Run(RunEvent::RunPaused { by: "ann".into(), reason: None, retry_at: None }),
+                Some("run.paused"),
+            ),
             (Event::Run(RunEvent::RunCancelled { by: "ann".into(), reason: None }), Some("run.cancelled")),
             (Event::Run(RunEvent::RunStarted), None),
         ] {

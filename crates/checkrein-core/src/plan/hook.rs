@@ -134,8 +134,9 @@ fn handling(written: &Written<'_, Hook>, shared: &Shared, problems: &mut Problem
         "continue" | "warn" => Some(OnFailure::Continue),
         "stop" | "fail" | "abort" => Some(OnFailure::Stop),
         _ => {
-            let message = format!("unknown value `{word}`, the hook's failure stops the run");
-            let problem = written.problem(Gravity::Warning, &["on_error"], message);
+            let gravity = written.workflow.unknown();
+            let stops = if gravity == Gravity::Error { "" } else { ", the hook's failure stops the run" };
+            let problem = written.problem(gravity, &["on_error"], format!("unknown value `{word}`{stops}"));
             problems.push(problem.hint("write `continue` or `stop`"));
             None
         }

@@ -2,7 +2,7 @@
 
 use super::resolve::Written;
 use crate::config::{Step, Workflow};
-use crate::document::{Gravity, Problems, closest, listed};
+use crate::document::{Problems, closest, listed};
 
 /// The steps that no nearer file wants left out. A file's own steps are not inherited and stay.
 pub(super) fn without_skipped<'c>(
@@ -39,7 +39,7 @@ pub(super) fn unknown_skips(chain: &[Workflow]) -> Problems {
             };
             let path = ["skip_steps", &number.to_string()];
             let message = format!("there is no inherited step `{skip}` to leave out");
-            problems.push(workflow.document.problem(Gravity::Warning, &path, message).hint(hint));
+            problems.push(workflow.document.problem(workflow.unknown(), &path, message).hint(hint));
         }
     }
     problems

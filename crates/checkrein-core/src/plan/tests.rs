@@ -151,32 +151,19 @@ fn inherited_steps_are_left_out() {
         ),
         ("lint", format!("build:fetch build:own build:make build:clean {rest} [evaluate:test]")),
         ("fetch, clean", format!("build:own build:make build:lint {rest} [evaluate:test evaluate:lint]")),
-        (
-            "build:lnit",
-            format!(
-                "build:fetch build:own build:make build:lint build:clean {rest} [evaluate:test evaluate:lint]\n\
-                 warning a.yaml:2:14: skip_steps[0]: there is no inherited step `build:lnit` to leave out\n  \
-                 hint: did you mean `build:lint`?"
-            ),
-        ),
-        (
-            "deploy",
-            format!(
-                "build:fetch build:own build:make build:lint build:clean {rest} [evaluate:test evaluate:lint]\n\
-                 warning a.yaml:2:14: skip_steps[0]: there is no inherited step `deploy` to leave out\n  \
-                 hint: inherited steps: `build:fetch`, `build:make`, `build:lint`, `build:clean`, `evaluate:test`, `evaluate:lint`"
-            ),
-        ),
-        (
-            "own",
-            format!(
-                "build:fetch build:own build:make build:lint build:clean {rest} [evaluate:test evaluate:lint]\n\
-                 warning a.yaml:2:14: skip_steps[0]: there is no inherited step `own` to leave out\n  \
-                 hint: it is a step of this file: take it out there"
-            ),
-        ),
     ] {
         assert_eq!(skipping(skip), format!("build [hook:pre-build-warm {expected}"), "{skip}");
+    }
+    for (skip, hint) in [
+        ("build:lnit", "did you mean `build:lint`?"),
+        (
+            "deploy",
+            "inherited steps: `build:fetch`, `build:make`, `build:lint`, `build:clean`, `evaluate:test`, `evaluate:lint`",
+        ),
+        ("own", "it is a step of this file: take it out there"),
+    ] {
+        let message = format!("there is no inherited step `{skip}` to leave out\n  hint: {hint}");
+        assert_eq!(skipping(skip), format!("error a.yaml:2:14: skip_steps[0]: {message}"));
     }
     check(&[
         // A file in the middle leaves out for those that extend it, and its own steps stay theirs.
@@ -206,8 +193,7 @@ fn inherited_steps_are_left_out() {
         ),
         (
             &[("a.yaml", "skip_steps: [x]\nphases: {build: {steps: [{id: a, run: x}]}}")],
-            "build [build:a]\n\
-             warning a.yaml:1:14: skip_steps[0]: there is no inherited step `x` to leave out\n  \
+            "error a.yaml:1:14: skip_steps[0]: there is no inherited step `x` to leave out\n  \
              hint: this file inherits no steps",
         ),
     ]);
@@ -343,12 +329,10 @@ fn phases_nobody_has_are_named_once_the_chain_is_known() {
             ),
             ("base.yaml", BASE),
         ],
-        "build [hook:pre-build-warm build:fetch build:make build:lint build:clean hook:post-build-cool]\n\
-         evaluate [hook:pre-evaluate-hook-1 evaluate:test evaluate:lint]\n\
-         warning a.yaml:3:35: hooks.pre_biuld: there is no phase `biuld`, its hooks never run\n  \
+        "error a.yaml:3:35: hooks.pre_biuld: there is no phase `biuld`, its hooks never run\n  \
          hint: did you mean `pre_build`?\n\
-         warning a.yaml:2:24: autonomy.overrides.biuld: there is no phase `biuld`\n  hint: did you mean `build`?\n\
-         warning a.yaml:2:73: autonomy.require_approval_for[0]: there is no phase `deploy`\n  \
+         error a.yaml:2:24: autonomy.overrides.biuld: there is no phase `biuld`\n  hint: did you mean `build`?\n\
+         error a.yaml:2:73: autonomy.require_approval_for[0]: there is no phase `deploy`\n  \
          hint: phases here: `build`, `evaluate`",
     )]);
 }
@@ -437,6 +421,16 @@ fn handling(task: &Task) -> String {
 }
 
 #[test]
+fn a_word_for_errors_that_nobody_knows_is_refused() {
+    let text =
+        "phases: {build: {steps: [{id: a, run: x}]}}\nhooks:\n  post_build: [{run: x, on_error: explode}]";
+    assert_eq!(
+        shape(&[("a.yaml", text)]),
+        "error a.yaml:3:25: hooks.post_build[0].on_error: unknown value `explode`\n  hint: write `continue` or `stop`"
+    );
+}
+
+#[test]
 fn how_hooks_are_handled() {
     for (workflow, hook, expected, odd) in [
         ("{}", "run: x", "- -", ""),
@@ -449,13 +443,6 @@ fn how_hooks_are_handled() {
         ("{}", "run: x, on_error: continue, result_handling: {on_warning: prompt}", "prompt continue", ""),
         ("{on_warning: prompt}", "run: x", "prompt -", ""),
         ("{on_warning: prompt}", "run: x, result_handling: {on_warning: stop}", "stop -", ""),
-        (
-            "{}",
-            "run: x, on_error: explode",
-            "- -",
-            "warning a.yaml:3:31: hooks.post_build[0].on_error: unknown value `explode`, the hook's failure stops the run\n  \
-             hint: write `continue` or `stop`",
-        ),
         (
             "{on_failure: continue}",
             "run: x",
@@ -592,12 +579,11 @@ fn a_file_of_an_older_system_runs_as_it_is() {
 }
 
 #[test]
-fn words_of_an_older_system_beside_ours_are_ignored() {
+fn words_of_an_older_system_beside_ours_are_refused() {
     check(&[(
         &[("a.yaml", "phases: {build: {steps: [{id: a, agent: x, prompt: y, skill: z}]}}")],
-        "build [build:a]\n\
-         warning a.yaml:1:44: phases.build.steps[0].prompt: `prompt` is ignored: the step says `agent`\n\
-         warning a.yaml:1:55: phases.build.steps[0].skill: `skill` is ignored: the step says `agent`",
+        "error a.yaml:1:44: phases.build.steps[0].prompt: `prompt` has no effect: the step says `agent`\n\
+         error a.yaml:1:55: phases.build.steps[0].skill: `skill` has no effect: the step says `agent`",
     )]);
 }
 

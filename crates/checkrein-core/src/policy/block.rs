@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::example::Example;
-use super::{Ask, Frequency, OnLimit, OnTimeout, Said, Setting, TextOr, Tolerance, Trigger};
+use super::{Ask, Frequency, OnLimit, OnTimeout, ProtectedPaths, Said, Setting, TextOr, Tolerance, Trigger};
 use crate::duration::Written;
 
 /// `autonomy:` is a level's name or a block.
@@ -45,10 +45,13 @@ pub struct Block {
     pub timeout: Setting<Written>,
     /// What happens then; nothing ever times out into approval.
     pub on_timeout: Setting<OnTimeout>,
-    /// A change to these files holds at every level.
-    pub protected_paths: Setting<Vec<String>>,
+    /// A change to these files holds at every level. A list adds to them; `{replace: […]}` is the whole list, in the
+    /// user's own settings only.
+    pub protected_paths: Setting<ProtectedPaths>,
     /// What may be used up before the run holds.
     pub budget: Setting<BudgetBlock>,
+    /// How many phases of a job may pass before a person has to approve one; 50 by default.
+    pub max_phases: Setting<AtLeastOne>,
     /// Situations and the outcome expected of them, checked whenever this is loaded.
     pub examples: Vec<Example>,
     /// Phases of the same file that say `require_approval`, beside whatever `require_approval_for` says.
@@ -158,6 +161,47 @@ impl Block {
         let schema = schemars::schema_for!(Block);
         let fields = schema.get("properties").and_then(serde_json::Value::as_object);
         fields.map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// The phases this block speaks about, with the way to each.
+    pub fn phases_named(&self) -> Vec<(Vec<String>, &str)> {
+        let overrides = self.overrides.set().into_iter().flatten();
+        let overrides =
+            overrides.map(|(phase, _)| (vec!["overrides".to_owned(), phase.clone()], phase.as_str()));
+        let list = "require_approval_for".to_owned();
+        let gates = self.require_approval_for.set().into_iter().flatten().enumerate();
+        let gates = gates.map(|(index, phase)| (vec![list.clone(), index.to_string()], phase.as_str()));
+        let listed = |phase: &str| {
+            self.require_approval_for.set().is_some_and(|list| list.iter().any(|own| own == phase))
+        };
+        let release = self.pause_before_release.set().filter(|pause| **pause && !listed("release"));
+        let release = release.map(|_| (vec!["pause_before_release".to_owned()], "release"));
+        overrides.chain(gates).chain(release).collect()
+    }
+
+    /// Forgets everything weaker layers said: `null` in the place of a block (R6).
+    pub fn cleared() -> Block {
+        Block {
+            level: Setting::Clear,
+            check_in_frequency: Setting::Clear,
+            checkpoint_types: Setting::Clear,
+            hold_at: Setting::Clear,
+            warning_tolerance: Setting::Clear,
+            error_tolerance: Setting::Clear,
+            limits: Setting::Clear,
+            overrides: Setting::Clear,
+            require_approval_for: Setting::Clear,
+            pause_before_release: Setting::Clear,
+            ask: Setting::Clear,
+            timeout: Setting::Clear,
+            on_timeout: Setting::Clear,
+            protected_paths: Setting::Clear,
+            budget: Setting::Clear,
+            max_phases: Setting::Clear,
+            description: None,
+            examples: Vec::new(),
+            gated_phases: Vec::new(),
+        }
     }
 
     pub fn of(autonomy: Autonomy) -> Block {

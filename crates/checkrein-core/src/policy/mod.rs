@@ -5,6 +5,7 @@ mod example;
 mod layer;
 mod level;
 mod migrate;
+mod protected;
 mod said;
 mod setting;
 mod show;
@@ -15,14 +16,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::boundary::BoundaryKind;
+
 pub use block::{Autonomy, Block, BudgetBlock, LimitsBlock, OverrideBlock};
 pub use example::{Example, ExampleFailure};
-pub use layer::{Layer, LayerRank, Origin, Resolution, Source, Tested};
+pub use layer::{Layer, LayerRank, Origin, Reading, Resolution, Source, Tested};
 pub use level::{Holds, LEVELS, Level, Role};
 pub use migrate::{Change, Migration, migrate};
+pub use protected::{PathPattern, ProtectedPaths, Replacement};
 pub use said::{Said, Word};
 pub(crate) use setting::TEXT_OR;
 pub use setting::{Setting, TextOr};
@@ -52,6 +57,9 @@ pub struct Policy {
     pub on_timeout: OnTimeout,
     pub protected_paths: Vec<String>,
     pub budget: Budget,
+    /// So many phases of a job may pass before a person has to approve one.
+    #[serde(default = "max_phases")]
+    pub max_phases: u64,
 }
 
 /// What a policy is for; a level's name means what its scope says.
@@ -71,6 +79,16 @@ impl Scope {
             Scope::Workflow => "workflow",
             Scope::Worker => "worker",
             Scope::Job => "job",
+        }
+    }
+
+    /// The kinds of boundary a run of this scope reaches. None is any: a worker's checkpoint types are free (C1).
+    pub const fn boundaries(self) -> Option<&'static [BoundaryKind]> {
+        use BoundaryKind::{Complete, Hook, Phase, PhaseEntry, Step};
+        match self {
+            Scope::Workflow => Some(&[Step, Hook, PhaseEntry, Phase, Complete]),
+            Scope::Job => Some(&[Phase, Complete]),
+            Scope::Worker => None,
         }
     }
 }
@@ -126,7 +144,6 @@ pub enum Frequency {
 impl Frequency {
     /// Each frequency fires only on its own event (W10).
     pub fn trigger(self) -> Option<Trigger> {
-        use crate::boundary::BoundaryKind;
         match self {
             Frequency::PerStep => Some(Trigger::on(BoundaryKind::Step)),
             Frequency::PerPhase => Some(Trigger::on(BoundaryKind::Phase)),
@@ -204,25 +221,12 @@ pub struct Effective<'p> {
     pub ask: Ask,
 }
 
-const CHECKPOINT_TYPES: [&str; 3] = ["phase_transition", "deliverable", "final_output"];
+/// Also of what was stored before there was such a limit.
+const fn max_phases() -> u64 {
+    50
+}
 
-/// Files that decide what an agent may do: a change there is always looked at.
-const PROTECTED_PATHS: &[&str] = &[
-    "checkrein.yaml",
-    "checkrein.yml",
-    "**/.checkrein/**",
-    "**/.git/**",
-    "**/.githooks/**",
-    "**/.husky/**",
-    "**/.pre-commit-config.yaml",
-    ".ci/**",
-    ".github/workflows/**",
-    ".gitea/workflows/**",
-    ".forgejo/workflows/**",
-    ".gitlab-ci.yml",
-    ".claude/**",
-    "**/CODEOWNERS",
-];
+const CHECKPOINT_TYPES: [&str; 3] = ["phase_transition", "deliverable", "final_output"];
 
 impl Policy {
     /// What holds where nobody said anything.
@@ -244,8 +248,9 @@ impl Policy {
             ask: Ask::Always,
             timeout: None,
             on_timeout: OnTimeout::Hold,
-            protected_paths: PROTECTED_PATHS.iter().map(|path| (*path).to_owned()).collect(),
+            protected_paths: protected::DEFAULT.iter().map(|path| (*path).to_owned()).collect(),
             budget: Budget::default(),
+            max_phases: max_phases(),
         };
         match scope {
             Scope::Workflow => {
@@ -265,6 +270,12 @@ impl Policy {
             policy.take_all(level.says(&policy.checkpoint_types));
         }
         policy
+    }
+
+    /// When a hold that opens now counts as rejected. With `on_timeout: hold` it waits on.
+    pub fn deadline(&self, opened_at: Timestamp) -> Option<Timestamp> {
+        let timeout = self.timeout.filter(|_| self.on_timeout == OnTimeout::Reject)?;
+        Some(opened_at.checked_add(timeout).unwrap_or(Timestamp::MAX))
     }
 
     /// The policy as `phase` sees it; limits stay global.

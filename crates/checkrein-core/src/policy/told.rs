@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Ask, Level, OnLimit, OnTimeout, PhaseOverride, Policy, Resolution, Said, Trigger};
+use super::protected::DEFAULT;
+use super::{Ask, Level, OnLimit, OnTimeout, PhaseOverride, Policy, Resolution, Said, Scope, Trigger};
 use crate::duration::Written;
 
 /// The setting whose parts may come from different places.
@@ -83,7 +84,7 @@ fn rows(policy: &Policy) -> Vec<Told> {
         };
         row("and then", then.to_owned(), "on_timeout");
     }
-    row("protected paths", wrapped(&policy.protected_paths), "protected_paths");
+    row("protected paths", protected_paths(&policy.protected_paths), "protected_paths");
     let budget = &policy.budget;
     let parts = [
         ("budget in tokens", budget.tokens.map(|tokens| tokens.to_string()), "budget.tokens"),
@@ -94,6 +95,9 @@ fn rows(policy: &Policy) -> Vec<Told> {
         if let Some(value) = value {
             row(setting, value, field);
         }
+    }
+    if policy.scope == Scope::Job {
+        row("phases at most", format!("{} without approval", policy.max_phases), "max_phases");
     }
     for (phase, own) in &policy.overrides {
         for (setting, value, field) in override_rows(own) {
@@ -127,6 +131,17 @@ fn triggers(hold_at: &[Trigger]) -> String {
 
 fn list_or(lines: &[String], none: &str) -> String {
     if lines.is_empty() { none.to_owned() } else { lines.join("\n") }
+}
+
+/// The default list is long, and `policy explain --json` has all of it.
+fn protected_paths(patterns: &[String]) -> String {
+    match patterns.split_at_checked(DEFAULT.len()) {
+        Some((default, more)) if default.iter().eq(DEFAULT) => {
+            let default = format!("the default list ({} patterns)", DEFAULT.len());
+            if more.is_empty() { default } else { format!("{default}\n{}", wrapped(more)) }
+        }
+        _ => wrapped(patterns),
+    }
 }
 
 /// Many short values, several to a line.

@@ -2,7 +2,7 @@
 
 use super::{PhaseRow, Report};
 use crate::run::job::phase_name;
-use crate::run::{PhaseStatus, Run, RunEvent};
+use crate::run::{PhaseStatus, Run, RunEvent, RunStatus};
 use crate::tally::BySeverity;
 
 pub(super) fn rows(run: &Run) -> Vec<PhaseRow> {
@@ -10,9 +10,12 @@ pub(super) fn rows(run: &Run) -> Vec<PhaseRow> {
         let name = phase_name(number);
         let here =
             run.job().is_some_and(|(_, job)| job.phase.number == number) && !run.state.status.is_over();
+        // The phase a job failed in is the one it stands in.
+        let failed = here && run.state.status == RunStatus::Failed;
+        let status = if failed { PhaseStatus::Failure } else { state.status };
         PhaseRow {
-            status: state.status,
-            unfinished: here && state.status != PhaseStatus::Failure,
+            status,
+            unfinished: here && status != PhaseStatus::Failure,
             steps_done: 0,
             steps: 0,
             review: Some("1 round".to_owned()),

@@ -10,6 +10,7 @@ use crate::decision::{LimitsReached, Rule, StepOrHook};
 use crate::finding::{FindingKind, Fix, Severity};
 use crate::plan::Timing;
 use crate::response::Status;
+use crate::run::job::Spent;
 use crate::run::{Attempt, Choice, PhaseStatus, RunStatus};
 use crate::tally::BySeverity;
 
@@ -32,6 +33,9 @@ pub struct ReportJson<'r> {
     #[schemars(with = "Option<String>")]
     pub ended_at: Option<Timestamp>,
     pub duration_ms: u64,
+    /// What the agents of a job used, all in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
     /// How often errors sent it back.
     pub retries: u32,
     pub phases: Vec<PhaseJson<'r>>,
@@ -121,6 +125,8 @@ pub struct StepCountJson<'r> {
 pub struct ActionJson<'r> {
     /// What a person chooses, counted from 1.
     pub number: usize,
+    /// Its own in the run, by which a choice names it.
+    pub id: String,
     pub title: String,
     pub step_id: &'r str,
     pub phase: &'r str,
@@ -176,6 +182,7 @@ impl Report {
             started_at: self.started_at,
             ended_at: self.ended_at,
             duration_ms: self.duration_ms,
+            spent: self.spent,
             retries: self.retries,
             phases: self.phases.iter().map(phase).collect(),
             totals: TotalsJson {
@@ -251,6 +258,7 @@ fn action((number, remedy): (usize, &Remedy)) -> ActionJson<'_> {
     let mends = remedy.finding.as_ref();
     ActionJson {
         number,
+        id: remedy.id(),
         title: remedy.title(),
         step_id: &remedy.task,
         phase: &remedy.phase,

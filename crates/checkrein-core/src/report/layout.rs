@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::checkpoint::is_invisible;
+use crate::shown::{characters, emoji_length};
 
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,14 +190,14 @@ pub(super) fn safe(text: &str, unicode: bool) -> Cow<'_, str> {
         return text.into();
     }
     let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
+    let mut chars = characters(text).peekable();
+    while let Some((_, c, hidden)) = chars.next() {
         match c {
             '\n' => out.push('\n'),
             // The end of a line as some systems write it.
-            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' if chars.peek().is_some_and(|(_, next, _)| *next == '\n') => {}
             '\t' => out.push_str("    "),
-            c if is_invisible(c) || !(unicode || c.is_ascii()) => out.extend(c.escape_unicode()),
+            c if hidden || !(unicode || c.is_ascii()) => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
     }
@@ -251,9 +251,20 @@ fn longest(text: &str, room: usize) -> Option<usize> {
         fits = fits.get(..index).unwrap_or("");
         end = Some(index);
     }
-    // One character is taken in any case, so that there is an end.
-    let first = text.chars().next().map_or(0, char::len_utf8);
-    end.map(|end| end.max(first))
+    end.map(|end| beside_emoji(text, end))
+}
+
+/// A place to cut that is not within an emoji, and not before the first character, so that there is an end.
+fn beside_emoji(text: &str, at: usize) -> usize {
+    let mut start = 0;
+    while let Some(first) = text.get(start..).and_then(|rest| rest.chars().next()) {
+        let length = text.get(start..).map_or(0, emoji_length).max(first.len_utf8());
+        if start + length > at {
+            return if start == 0 { length } else { start };
+        }
+        start += length;
+    }
+    at
 }
 
 fn width(text: &str) -> usize {

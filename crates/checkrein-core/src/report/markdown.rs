@@ -30,11 +30,13 @@ impl Report {
 
 fn header(out: &mut String, report: &Report) {
     let work_item = report.work_id.as_deref().map(wording::work_item);
+    let used = report.spent.and_then(wording::used);
     for (name, value) in [
         ("Target", report.target.as_deref()),
         ("Work Item", work_item.as_deref()),
         ("Duration", Some(&*wording::duration(report.duration_ms))),
         ("Status", Some(wording::status(report.status))),
+        ("Used", used.as_deref()),
         ("Reason", report.reason.as_deref()),
         ("Run", Some(&*report.run)),
     ] {

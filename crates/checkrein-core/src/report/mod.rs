@@ -31,7 +31,8 @@ use serde_json::Value;
 
 use crate::decision::{LimitsReached, StepOrHook};
 use crate::finding::{Finding, FindingKind};
-use crate::run::{Attempt, Choice, Definition, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped};
+use crate::run::job::Spent;
+use crate::run::{Attempt, Definition, PhaseStatus, Place, RemedyChosen, Run, RunEvent, RunStatus, Stopped};
 use crate::tally::{BySeverity, Tally};
 
 pub use across::{Across, AcrossJson, FrequentFinding, PhaseStops};
@@ -43,7 +44,7 @@ pub use layout::Style;
 pub use order::OfCategory;
 pub use remedy::Remedy;
 pub use text::{Format, pages};
-pub use wording::{duration as duration_words, status as status_words};
+pub use wording::{duration as duration_words, status as status_words, used as used_words};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -60,6 +61,8 @@ pub struct Report {
     /// When it came to rest; none while it goes on or waits.
     pub ended_at: Option<Timestamp>,
     pub duration_ms: u64,
+    /// What the agents of a job used, all in all.
+    pub spent: Option<Spent>,
     /// How often errors sent it back.
     pub retries: u32,
     pub phases: Vec<PhaseRow>,
@@ -135,6 +138,8 @@ pub struct Noted {
     pub finding: Finding,
     /// What the response says about its findings of this kind.
     pub analysis: Option<String>,
+    /// The place of its suggested fix among all that the run proposed.
+    pub remedy_place: Option<u64>,
 }
 
 impl Truncated {
@@ -167,6 +172,7 @@ impl Report {
             started_at: state.started_at.unwrap_or(state.created_at),
             ended_at: state.ended_at,
             duration_ms: 0,
+            spent: run.job().map(|(_, job)| job.spent_total),
             retries: state.retries,
             phases: if run.job().is_some() { job::rows(run) } else { rows(definition, run) },
             findings: Vec::new(),
@@ -188,7 +194,9 @@ impl Report {
         let mut judged: Option<usize> = None;
         let mut asked_at: Option<Timestamp> = None;
         let mut phase: Option<&str> = None;
-        let mut chosen: HashMap<(&str, &str), Choice> = HashMap::new();
+        let mut chosen: Vec<&RemedyChosen> = Vec::new();
+        // How many fixes were proposed before each attempt of the report, and until now.
+        let (mut before, mut proposed) = (Vec::new(), 0_u64);
         for (seq, at, event) in events {
             if report.of == ReportOf::Job {
                 job::follow(&mut report, event);
@@ -201,9 +209,7 @@ impl Report {
                     report.waited.holds += 1;
                     asked_at = Some(at);
                 }
-                RunEvent::RemedyChosen(remedy) => {
-                    chosen.insert((&remedy.task, &remedy.title), remedy.choice);
-                }
+                RunEvent::RemedyChosen(remedy) => chosen.push(remedy),
                 RunEvent::RunEnded { status: RunStatus::Failed, .. } => {
                     report.stops.extend(phase.map(str::to_owned));
                 }
@@ -226,12 +232,16 @@ impl Report {
                     }
                     if seq > after {
                         report.attempts.push(Attempt::clone(attempt));
+                        before.push(proposed);
                         judged = None;
                         if attempt.judged {
                             judged = Some(report.findings.len());
                             report.artifacts.extend(attempt.response.artifacts.iter().cloned());
-                            report.note(attempt);
+                            report.note(attempt, proposed);
                         }
+                    }
+                    if attempt.judged {
+                        proposed = proposed.saturating_add(remedy::proposed(attempt));
                     }
                 }
                 // It speaks of the response before it.
@@ -250,10 +260,7 @@ impl Report {
             }
         }
         report.wait(asked_at, now);
-        report.remedies = remedy::all(&report);
-        for remedy in &mut report.remedies {
-            remedy.choice = chosen.get(&(remedy.task.as_str(), remedy.title().as_str())).copied();
-        }
+        report.remedies = remedy::all(&report, &before, &chosen);
         report
     }
 
@@ -266,18 +273,24 @@ impl Report {
         self.findings.iter().filter(move |noted| noted.finding.kind == kind)
     }
 
-    fn note(&mut self, attempt: &Attempt) {
+    fn note(&mut self, attempt: &Attempt, proposed: u64) {
+        let mut place = proposed;
         for finding in attempt.response.findings() {
             let analysis = match finding.kind {
                 FindingKind::Warning => &attempt.response.warning_analysis,
                 FindingKind::Error => &attempt.response.error_analysis,
             };
+            let remedy_place = finding.suggested_fix.as_ref().map(|_| {
+                place = place.saturating_add(1);
+                place
+            });
             self.findings.push(Noted {
                 task: attempt.task.clone(),
                 phase: attempt.phase.clone(),
                 attempt: attempt.attempt,
                 finding: finding.clone(),
                 analysis: analysis.clone(),
+                remedy_place,
             });
         }
     }
@@ -311,7 +324,7 @@ fn reason(before: Option<String>, event: &RunEvent) -> Option<String> {
         RunEvent::HoldReleased { .. } | RunEvent::RunResumed { .. } => None,
         RunEvent::HoldRejected { by: who, reason, .. } => Some(by("Rejected", who, reason)),
         // A no pauses the run, and is the better reason.
-        RunEvent::RunPaused { by: who, reason } => {
+        RunEvent::RunPaused { by: who, reason, .. } => {
             reason.clone().or(before).or_else(|| Some(by("Paused", who, &None)))
         }
         RunEvent::RunCancelled { by: who, reason } => Some(by("Cancelled", who, reason)),

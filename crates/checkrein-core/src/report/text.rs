@@ -1,5 +1,7 @@
 //! A report for the terminal: one box, sections in one order, empty ones left out (W16, X16).
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use unicode_width::UnicodeWidthStr;
 
 use super::layout::{Canvas, Style};
@@ -8,7 +10,9 @@ use crate::finding::FindingKind;
 use crate::run::PhaseStatus;
 
 /// How much is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ReportFormat")]
 pub enum Format {
     #[default]
     Summary,
@@ -29,10 +33,8 @@ impl Format {
         }
     }
 
-    /// An unknown word is a summary (W16).
-    pub fn parse(word: &str) -> Format {
-        let known = Format::ALL.into_iter().find(|format| word.trim().eq_ignore_ascii_case(format.name()));
-        known.unwrap_or_default()
+    pub fn parse(word: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| word.trim().eq_ignore_ascii_case(format.name()))
     }
 }
 
@@ -80,11 +82,13 @@ pub fn pages(text: &str, lines_per_page: usize) -> Vec<&str> {
 fn header(canvas: &mut Canvas, report: &Report) {
     let target = report.target.as_deref();
     let work_item = report.work_id.as_deref().map(wording::work_item);
+    let used = report.spent.and_then(wording::used);
     let rows = [
         ("Target", target),
         ("Work Item", work_item.as_deref()),
         ("Duration", Some(&*wording::duration(report.duration_ms))),
         ("Status", Some(wording::status(report.status))),
+        ("Used", used.as_deref()),
         ("Reason", report.reason.as_deref()),
         ("Run", Some(&*report.run)),
     ];

@@ -1,7 +1,9 @@
 //! Numbers and words of a report as people read them, the same in every format (W15, W16).
 
 use super::{PhaseRow, Remedy, Report};
+use crate::activity;
 use crate::finding::{FindingKind, Severity};
+use crate::run::job::Spent;
 use crate::run::{Choice, PhaseStatus, RunStatus};
 use crate::tally::BySeverity;
 
@@ -27,6 +29,12 @@ pub const fn status(status: RunStatus) -> &'static str {
         RunStatus::Failed => "Failed",
         RunStatus::Cancelled => "Cancelled",
     }
+}
+
+/// `2200 tokens, $0.0100`; nothing where nothing was counted.
+pub fn used(spent: Spent) -> Option<String> {
+    let cost = Some(spent.cost).filter(|cost| *cost > 0.0);
+    (spent.tokens > 0 || cost.is_some()).then(|| activity::used(spent.tokens, cost))
 }
 
 /// A number is one of a tracker and gets its sign.

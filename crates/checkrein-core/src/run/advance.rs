@@ -19,8 +19,7 @@ impl Move<'_> {
                         }
                         return self.complete();
                     };
-                    let wanted = definition.only.is_empty() || definition.only.contains(&phase.name);
-                    if !phase.enabled || !wanted {
+                    if !definition.runs(phase) {
                         let status = if phase.enabled { PhaseStatus::NotRun } else { PhaseStatus::Skipped };
                         self.record(RunEvent::PhaseSkipped { phase: phase.name.clone(), status });
                         continue;
@@ -78,7 +77,7 @@ impl Move<'_> {
                 Boundary::Phase => BoundaryKind::Phase,
                 Boundary::Complete => BoundaryKind::Complete,
                 Boundary::Step => BoundaryKind::Step,
-                Boundary::Hook => BoundaryKind::Type("hook".to_owned()),
+                Boundary::Hook => BoundaryKind::Hook,
             },
             phase: at.phase.clone(),
             phase_number: u32::try_from(phase_index + 1).ok().filter(|_| at.phase.is_some()),

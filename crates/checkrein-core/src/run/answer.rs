@@ -26,7 +26,7 @@ pub(super) fn answer(
         }
         Verdict::Reject => {
             moved.record(RunEvent::HoldRejected { hold: number, by: by.clone(), reason });
-            moved.record(RunEvent::RunPaused { by, reason: None });
+            moved.record(RunEvent::RunPaused { by, reason: None, retry_at: None });
         }
         Verdict::RequestChanges => return Err(Refusal::NothingToChange { kind: hold.kind }),
     }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Boundary, Hold, HoldKind};
 use crate::finding::FindingKind;
+use crate::omission::NOT_SHOWN;
 use crate::report::{Noted, Report};
 
 /// So many findings of a kind are shown; the rest is counted.
@@ -16,6 +17,10 @@ impl Hold {
         match self.kind {
             HoldKind::CheckIn => match self.boundary.at {
                 Boundary::Complete => "Check-in: workflow complete. Continue?".to_owned(),
+                Boundary::Step => {
+                    let step = self.boundary.task.as_deref().or(phase).unwrap_or("step");
+                    format!("Check-in: {step} complete. Continue?")
+                }
                 _ => format!("Check-in: {} complete. Continue?", phase.unwrap_or("workflow")),
             },
             HoldKind::Gate => format!("Phase {} needs an approval. Start it?", phase.unwrap_or("?")),
@@ -34,11 +39,11 @@ pub fn asked(hold: &Hold, since: &Report) -> Value {
         |kind: FindingKind| -> Vec<Value> { since.of_kind(kind).take(SHOWN_MAX).map(finding).collect() };
     let actions = since.remedies.iter().take(SHOWN_MAX).map(|remedy| {
         json!({
-            "step_id": remedy.task, "description": remedy.title(), "command": remedy.command,
+            "id": remedy.id(), "step_id": remedy.task, "description": remedy.title(), "command": remedy.command,
             "file": remedy.file,
         })
     });
-    json!({
+    let mut asked = json!({
         "run_id": since.run,
         "workflow_id": since.workflow,
         "kind": hold.kind,
@@ -56,7 +61,26 @@ pub fn asked(hold: &Hold, since: &Report) -> Value {
         "totals": since.tally,
         "artifacts": since.artifacts,
         "recommended_actions": actions.collect::<Vec<_>>(),
-    })
+    });
+    let not_shown = left_out(since);
+    if !not_shown.is_empty()
+        && let Some(fields) = asked.as_object_mut()
+    {
+        fields.insert(NOT_SHOWN.to_owned(), not_shown.into());
+    }
+    asked
+}
+
+/// What is only counted: an approval of that has to be confirmed (R17).
+pub(crate) fn left_out(since: &Report) -> Vec<Value> {
+    let found = |kind: FindingKind| {
+        let more = since.of_kind(kind).count().saturating_sub(SHOWN_MAX) as u64;
+        (kind.plural(), more.saturating_add(since.truncated.of(kind)))
+    };
+    let actions = ("recommended actions", since.remedies.len().saturating_sub(SHOWN_MAX) as u64);
+    let counted = [found(FindingKind::Warning), found(FindingKind::Error), actions];
+    let more = counted.into_iter().filter(|(_, more)| *more > 0);
+    more.map(|(name, more)| json!({"text": format!("{more} more {name}")})).collect()
 }
 
 fn finding(noted: &Noted) -> Value {

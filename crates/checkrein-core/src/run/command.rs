@@ -48,6 +48,8 @@ pub enum Command {
         next_todos: Option<Vec<Todo>>,
         /// What still does not fit the branch it is to be merged into.
         conflict: Option<Conflict>,
+        /// Approved files that are not what was approved any more.
+        lapsed: Vec<String>,
     },
     /// A comment on the review of a job.
     Comment {
@@ -60,6 +62,8 @@ pub enum Command {
         file: String,
         mark: Option<FileMark>,
         by: String,
+        /// What the file is, which the mark is about.
+        content: Option<String>,
     },
     /// Says that a thread is settled, or that it is not.
     Resolve {

@@ -132,6 +132,9 @@ pub enum RunEvent {
         next_todos: Option<Vec<Todo>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conflict: Option<Conflict>,
+        /// Files whose approval ended with it, since they are not what was approved.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        lapsed: Vec<String>,
     },
     /// A phase could not be merged.
     LandingConflicted {
@@ -158,6 +161,9 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mark: Option<FileMark>,
         by: String,
+        /// The mode and the object of the file that was marked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
     },
     /// A thread of comments is settled, or open again.
     ThreadResolved {
@@ -178,6 +184,9 @@ pub enum RunEvent {
         by: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        /// When it is resumed by itself, if a server or a worker runs then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<Timestamp>,
     },
     RunResumed {
         by: String,
@@ -269,6 +278,9 @@ const fn is_zero(count: &u64) -> bool {
 /// What a person did about a proposed fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemedyChosen {
+    /// Which of the run's remedies it is; events of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// The step that proposed it.
     pub task: String,
     pub title: String,

@@ -1,8 +1,7 @@
 use super::advance::{decided, hold_kind};
-use super::{At, Attempt, Boundary, Finished, Move, Refusal, RunEvent, RunStatus};
+use super::{At, Attempt, Boundary, Definition, Finished, Move, Refusal, RunEvent, RunStatus};
 use crate::boundary::{Boundary as Asked, BoundaryKind};
 use crate::decision::{Decision, Outcome, Rule, Situation, StepOrHook, decide};
-use crate::plan::Plan;
 
 /// Every response is captured, then the last one is judged (W11, X6).
 pub(super) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result<(), Refusal> {
@@ -51,9 +50,10 @@ pub(super) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result<(), Ref
     let asked = Asked {
         kind: match task.kind {
             StepOrHook::Step => BoundaryKind::Step,
-            StepOrHook::Hook => BoundaryKind::Type("hook".to_owned()),
+            StepOrHook::Hook => BoundaryKind::Hook,
         },
         phase: Some(phase.clone()),
+        step: (task.kind == StepOrHook::Step).then(|| task.id.clone()),
         phase_number: u32::try_from(phase_index + 1).ok(),
         ..Asked::default()
     };
@@ -72,7 +72,7 @@ pub(super) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result<(), Ref
         moved.record(event);
     }
     match decision.outcome {
-        Outcome::Stop => match loop_back(&definition.plan, &phase, &decision, moved.run.state.retries) {
+        Outcome::Stop => match loop_back(&definition, phase_index, &decision, moved.run.state.retries) {
             Some((to, retry)) => {
                 let because = decision.winner().map(ToString::to_string).unwrap_or_default();
                 moved.record(RunEvent::LoopedBack { from: phase, task: task.id, to, retry, because });
@@ -110,11 +110,20 @@ pub(super) fn stop(moved: &mut Move<'_>, decision: &Decision<'_>, task: String) 
 /// The phase whose errors loop back, and where to (X6).
 const LOOPS: (&str, &str) = ("evaluate", "build");
 
-/// Only errors send a run back; a limit or a warning that must stop still stops it.
-fn loop_back(plan: &Plan, phase: &str, decision: &Decision<'_>, retries: u32) -> Option<(String, u32)> {
+/// Only errors send a run back; a limit or a warning that must stop still stops it. It goes back to what has
+/// run before and runs in this run: going forward would skip what lies between, gates included.
+fn loop_back(
+    definition: &Definition,
+    phase_index: usize,
+    decision: &Decision<'_>,
+    retries: u32,
+) -> Option<(String, u32)> {
     let (from, to) = LOOPS;
-    let (_, evaluate) = plan.phase(from).filter(|_| phase == from)?;
-    let (_, build) = plan.phase(to).filter(|(_, build)| build.enabled)?;
+    let evaluate = definition.plan.phases.get(phase_index).filter(|phase| phase.name == from)?;
+    let (build_index, build) = definition.plan.phase(to)?;
+    if build_index >= phase_index || !definition.runs(build) {
+        return None;
+    }
     let mut stops = decision.because.iter().filter(|reason| reason.outcome() == Outcome::Stop);
     let only_errors = stops.all(|reason| reason.rule() == Rule::ToleranceError);
     (only_errors && retries < evaluate.max_retries).then(|| (build.name.clone(), retries + 1))

@@ -161,18 +161,21 @@ impl Run {
             | RunEvent::FileMarked { .. }
             | RunEvent::ThreadResolved { .. }
             | RunEvent::Forge(_) => {}
-            RunEvent::RunPaused { .. } => {
+            RunEvent::RunPaused { retry_at, .. } => {
                 state.status = RunStatus::Paused;
                 state.ended_at = Some(now);
+                state.retry_at = *retry_at;
             }
             RunEvent::RunResumed { .. } => {
                 state.status = RunStatus::Running;
                 state.ended_at = None;
+                state.retry_at = None;
                 state.stopped = None;
             }
             RunEvent::RunCancelled { .. } => {
                 state.status = RunStatus::Cancelled;
                 state.ended_at = Some(now);
+                state.retry_at = None;
                 state.hold = None;
             }
             RunEvent::RunEnded { status, rule, reason, unfinished } => {

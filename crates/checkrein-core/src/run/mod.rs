@@ -34,6 +34,8 @@ use crate::tally::Tally;
 use job::{JobDefinition, JobState, Stage};
 
 pub use check_in::asked;
+#[cfg(test)]
+pub(crate) use check_in::left_out;
 pub use command::{Command, CommandKind, Finished};
 pub use event::{
     At, Attempt, Boundary, Choice, Decided, HoldKind, Interruption, PhaseStatus, RemedyChosen, RunEvent,
@@ -61,6 +63,13 @@ pub struct Definition {
     /// What makes it a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Box<JobDefinition>>,
+}
+
+impl Definition {
+    /// Whether a phase is enabled and among those that were selected.
+    fn runs(&self, phase: &PlannedPhase) -> bool {
+        phase.enabled && (self.only.is_empty() || self.only.contains(&phase.name))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -151,9 +160,15 @@ pub struct State {
     /// When it last came to rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// When a paused run is resumed by itself, if a server or a worker runs then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Box<JobState>>,
 }
+
+/// Who resumes a run that was paused until its model answers again.
+pub const RETRIER: &str = "checkrein";
 
 /// Where the run stands in its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -302,6 +317,7 @@ impl Run {
             created_at: now,
             started_at: None,
             ended_at: None,
+            retry_at: None,
             job: definition.job.as_ref().map(|_| Box::new(JobState::new())),
         };
         let mut run = Run { id, definition, state };
@@ -356,15 +372,23 @@ impl Run {
             Command::Land(landed) => job::land(&mut moved, landed),
             Command::Conflict(conflict) => job::conflicted(&mut moved, conflict),
             Command::Bar { text } => job::barred(&mut moved, text),
-            Command::Push { hold, head, files, files_total, next_todos, conflict } => {
-                moved.record(RunEvent::ReviewMoved { hold, head, files, files_total, next_todos, conflict });
+            Command::Push { hold, head, files, files_total, next_todos, conflict, lapsed } => {
+                moved.record(RunEvent::ReviewMoved {
+                    hold,
+                    head,
+                    files,
+                    files_total,
+                    next_todos,
+                    conflict,
+                    lapsed,
+                });
             }
             Command::Pause { by } => pause::pause(&mut moved, by),
             Command::Resume { by } => resume::resume(&mut moved, by),
             Command::Cancel { by, reason } => cancel::cancel(&mut moved, by, reason),
             Command::Comment { comment, by, author } => job::comment(&mut moved, comment, by, author)?,
             Command::Spend { start, used } => job::spend(&mut moved, start, used)?,
-            Command::Mark { file, mark, by } => job::mark(&mut moved, file, mark, by)?,
+            Command::Mark { file, mark, by, content } => job::mark(&mut moved, file, mark, by, content)?,
             Command::Resolve { comment, resolved, by } => job::resolve(&mut moved, comment, resolved, by)?,
             Command::ChangePolicy { policy, by } => job::change_policy(&mut moved, policy, by)?,
             Command::Forge(news) => job::learn(&mut moved, news)?,

@@ -88,6 +88,7 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
     let start = run.state.starts;
     match dice.roll(41) {
         40 => Command::Remedy(RemedyChosen {
+            id: None,
             task: "build:t0".to_owned(),
             title: "fix".to_owned(),
             choice: Choice::Skipped,

@@ -60,7 +60,10 @@ pub(crate) fn plan(text: &str) -> Plan {
 
 pub(crate) fn definition(plan: Plan, autonomy: &str) -> Arc<Definition> {
     let layer = env::layer(LayerRank::Start, "test", autonomy).unwrap();
-    let policy = Resolution::resolve(Scope::Workflow, [&layer], Classifier::builtin()).unwrap().policy;
+    let policy =
+        Resolution::resolve(Scope::Workflow, [&layer], Classifier::builtin(), crate::policy::Reading::Strict)
+            .unwrap()
+            .policy;
     Arc::new(Definition {
         plan,
         policy,
@@ -129,9 +132,13 @@ fn word(event: &RunEvent) -> Option<String> {
 }
 
 /// Drives a run: each task returns its responses in turn, `{}` when they are used up; `script` says
-/// what is done whenever the run waits: `y`, `n`, `resume`, `pause` (before the next attempt ends).
+/// what is done whenever the run waits: `y`, `n`, `resume`, `pause` (before the next attempt ends). A plan
+/// that ends with `@ a b` selects these phases alone.
 fn drive(plan_text: &str, autonomy: &str, responses: Value, script: &[&str]) -> String {
-    let definition = definition(plan(plan_text), autonomy);
+    let (plan_text, only) = plan_text.split_once('@').unwrap_or((plan_text, ""));
+    let mut definition = Arc::unwrap_or_clone(definition(plan(plan_text), autonomy));
+    definition.only = only.split_whitespace().map(str::to_owned).collect();
+    let definition = Arc::new(definition);
     let (mut run, _) = created(&definition);
     let mut left: HashMap<String, Vec<Value>> = HashMap::new();
     for (name, list) in responses.as_object().unwrap() {
@@ -274,6 +281,62 @@ fn a_run_goes_on_until_it_must_not() {
             "a( x#1 ):success evaluate( t#1 failed by tolerance.error",
         ),
         (
+            "a run never goes forward to build",
+            "evaluate: t | review: r | build: x",
+            r#"{"require_approval_for": ["review"], "check_in_frequency": "end-only"}"#,
+            json!({"t": [error]}),
+            &[],
+            "evaluate( t#1 failed by tolerance.error",
+        ),
+        (
+            "a resumed one does not either",
+            "evaluate: t | review: r | build: x",
+            end_only,
+            json!({"t": [error, error]}),
+            &["resume"],
+            "evaluate( t#1 failed by tolerance.error resumed t#2 failed by tolerance.error",
+        ),
+        (
+            "a build that is disabled is not gone back to",
+            "-build: x | evaluate: t",
+            end_only,
+            json!({"t": [error]}),
+            &[],
+            "build:skipped evaluate( t#1 failed by tolerance.error",
+        ),
+        (
+            "a build that was not selected is not gone back to",
+            "build: x | evaluate: t @ evaluate",
+            end_only,
+            json!({"t": [error]}),
+            &[],
+            "build:notrun evaluate( t#1 failed by tolerance.error",
+        ),
+        (
+            "a build that was selected is",
+            "frame: f | build: x | evaluate: t @ evaluate build",
+            end_only,
+            json!({"t": [error]}),
+            &["y"],
+            "frame:notrun build( x#1 ):success evaluate( t#1 back-to-build:1 build( x#2 ):success evaluate( t#2 ):warning check_in?1 yes completed_with_warnings",
+        ),
+        (
+            "a build whose steps are all skipped is entered again",
+            "build: | evaluate: t",
+            end_only,
+            json!({"t": [error]}),
+            &["y"],
+            "build( ):success evaluate( t#1 back-to-build:1 build( ):success evaluate( t#2 ):warning check_in?1 yes completed_with_warnings",
+        ),
+        (
+            "gates on the way back ask again",
+            "build: x | review: r | evaluate: t",
+            r#"{"require_approval_for": ["build", "review"], "check_in_frequency": "end-only"}"#,
+            json!({"t": [error]}),
+            &["y", "y", "y", "n", "resume", "y"],
+            "gate?1 yes build( x#1 ):success gate?1 yes review( r#1 ):success evaluate( t#1 back-to-build:1 gate?1 yes build( x#2 ):success gate?1 no paused resumed gate?2 yes review( r#2 ):success evaluate( t#2 ):warning check_in?1",
+        ),
+        (
             "a gate is asked before its phase",
             "a: x | b: y",
             gated,
@@ -359,6 +422,23 @@ fn the_end_has_a_report_in_numbers() {
     let a = &run.state.phases[0];
     assert_eq!((a.status, a.steps_done, a.warnings, a.errors), (PhaseStatus::Failure, 1, 1, 1));
     assert_eq!(run.state.phases[1].status, PhaseStatus::NotRun);
+}
+
+/// Per step it is the step that is asked about, at the hold and in its reason alike.
+#[test]
+fn a_check_in_names_what_is_complete() {
+    for (frequency, expected) in [
+        ("per-step", "Check-in: migrate:copy complete. Continue?"),
+        ("per-phase", "Check-in: migrate complete. Continue?"),
+        ("end-only", "Check-in: workflow complete. Continue?"),
+    ] {
+        let autonomy = format!(r#"{{"check_in_frequency": "{frequency}", "ask": "always"}}"#);
+        let (mut run, _) = created(&definition(plan("migrate: copy"), &autonomy));
+        run.apply(Command::Start, Timestamp::UNIX_EPOCH).unwrap();
+        run.apply(finished(&run, &[json!({})]), Timestamp::UNIX_EPOCH).unwrap();
+        let hold = run.state.hold.as_ref().unwrap();
+        assert_eq!((hold.question().as_str(), hold.reason.as_str()), (expected, expected), "{frequency}");
+    }
 }
 
 #[test]

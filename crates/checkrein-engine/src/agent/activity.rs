@@ -1,12 +1,12 @@
 //! What the agents of a run did and do, attempt by attempt.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use checkrein_core::activity::{Activity, Told};
 use checkrein_core::principal::Principal;
 use checkrein_core::run::RunEvent;
 
+use crate::agent_dir::open_regular;
 use crate::authority::{Act, require};
 use crate::run::{Place, output_name};
 use crate::{Engine, EngineError, RunView};
@@ -58,7 +58,7 @@ fn page(view: &RunView, place: &Place, after: Option<&str>, limit: usize) -> Act
     for (_, at, event) in &view.history {
         let RunEvent::AttemptStarted { task, attempt, start } = event else { continue };
         let path = place.output(&output_name(*start, task)).stdout;
-        let Ok(mut file) = File::open(&path) else { continue };
+        let Ok(mut file) = open_regular(&path) else { continue };
         let mut told = Told::default();
         let mut text = Vec::new();
         let _ = (&mut file).take(BYTES_MAX * 16).read_to_end(&mut text);

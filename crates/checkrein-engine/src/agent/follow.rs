@@ -1,10 +1,9 @@
 //! Hears what an agent tells while it works, and ends it when its budget is used up.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use checkrein_agent::LineTail;
 use checkrein_core::activity::{Activity, Told};
 use checkrein_core::policy::Policy;
 use checkrein_core::run::job::{Spent, over_budget};
@@ -19,32 +18,19 @@ const LISTEN_EVERY: Duration = Duration::from_millis(250);
 
 /// Reads the lines of an output as it grows.
 pub(crate) struct Follower {
-    path: PathBuf,
-    offset: u64,
-    /// A line that is not whole yet.
-    open: Vec<u8>,
+    lines: LineTail,
     pub told: Told,
 }
 
 impl Follower {
     pub fn of(path: &Path) -> Follower {
-        Follower { path: path.to_owned(), offset: 0, open: Vec::new(), told: Told::default() }
+        Follower { lines: LineTail::of(path), told: Told::default() }
     }
 
     /// Takes in what is new.
     pub fn listen(&mut self) {
-        let mut new = Vec::new();
-        let read = File::open(&self.path).and_then(|mut file| {
-            file.seek(SeekFrom::Start(self.offset))?;
-            file.read_to_end(&mut new)
-        });
-        let Ok(read) = read else { return };
-        self.offset = self.offset.saturating_add(read as u64);
-        self.open.extend_from_slice(&new);
-        let Some(end) = self.open.iter().rposition(|byte| *byte == b'\n') else { return };
-        let whole: Vec<u8> = self.open.drain(..=end).collect();
-        for line in String::from_utf8_lossy(&whole).lines() {
-            if let Ok(activity) = serde_json::from_str::<Activity>(line) {
+        for line in self.lines.new_lines() {
+            if let Ok(activity) = serde_json::from_str::<Activity>(&line) {
                 self.told.hear(&activity);
             }
         }

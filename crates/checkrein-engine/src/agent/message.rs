@@ -1,13 +1,12 @@
 //! What a person says to a job while its agent works.
 
-use std::path::{Path, PathBuf};
-
 use checkrein_agent::PersonMessage;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Author, Comment, NewComment};
 use checkrein_core::run::{Command, RunId, State};
 use checkrein_store::Store;
 
+use crate::agent_dir::AgentFile;
 use crate::authority::{Act, require};
 use crate::{Engine, EngineError, RunView};
 
@@ -51,7 +50,7 @@ impl Engine {
 }
 
 /// Puts what people say where the agent of an attempt finds it, for as long as it is polled.
-pub(crate) async fn deliver(store: Store, id: RunId, start: u64, path: PathBuf) {
+pub(crate) async fn deliver(store: Store, id: RunId, start: u64, file: AgentFile) {
     let mut known = 0;
     let changes = store.changes();
     let Ok(mut changes) = changes else { return std::future::pending::<()>().await };
@@ -59,7 +58,7 @@ pub(crate) async fn deliver(store: Store, id: RunId, start: u64, path: PathBuf) 
         changes.borrow_and_update();
         if let Ok(Some(stored)) = store.run(id.as_str()).await {
             let new = said_since(&stored.run.state, start);
-            if new.len() != known && write(&path, &new).is_ok() {
+            if new.len() != known && write(&file, &new).is_ok() {
                 known = new.len();
             }
         }
@@ -81,7 +80,6 @@ fn said_since(state: &State, start: u64) -> Vec<PersonMessage> {
     new.map(message).collect()
 }
 
-fn write(path: &Path, messages: &[PersonMessage]) -> Result<(), EngineError> {
-    let value = serde_json::to_value(messages).unwrap_or_default();
-    crate::job::write_whole(path, &value)
+fn write(file: &AgentFile, messages: &[PersonMessage]) -> std::io::Result<()> {
+    file.replace(&serde_json::to_vec(messages)?)
 }

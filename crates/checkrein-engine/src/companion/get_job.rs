@@ -53,8 +53,10 @@ pub struct JobShown {
     pub stopped: Option<Stopped>,
     pub warnings: u64,
     pub errors: u64,
-    /// Since a person last approved.
+    /// By the whole job.
     pub spent: Spent,
+    /// Since a person last answered: this is what its budget counts.
+    pub spent_since_answer: Spent,
     pub branches: Vec<BranchShown>,
     pub comments_waiting: usize,
     /// The beginning of its plan; read_workspace_file has the whole.
@@ -112,7 +114,8 @@ impl Engine {
             stopped: run.state.stopped.clone(),
             warnings: tally.warnings,
             errors: tally.errors,
-            spent: state.spent,
+            spent: state.spent_total,
+            spent_since_answer: state.spent,
             branches: looked
                 .branches
                 .iter()

@@ -30,8 +30,10 @@ pub struct JobProgress {
     pub todos_total: usize,
     /// Since it started, until it ended or now.
     pub duration_ms: u64,
-    /// Since a person last approved.
+    /// By the whole job.
     pub spent: Spent,
+    /// Since a person last answered: this is what its budget counts.
+    pub spent_since_answer: Spent,
     /// By all attempts together.
     pub tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +105,8 @@ impl Engine {
             todos_done: done,
             todos_total: total,
             duration_ms: u64::try_from(ended.duration_since(started).as_millis()).unwrap_or(0),
-            spent: state.spent,
+            spent: state.spent_total,
+            spent_since_answer: state.spent,
             tokens,
             cost,
             driven_here: !self.is_left(&view.run.id).await?,

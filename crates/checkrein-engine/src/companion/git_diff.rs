@@ -68,6 +68,8 @@ pub struct DiffedFile {
     pub removed: u64,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub binary: bool,
+    /// Whether lines of it, or the ends of some, are left out
+    pub cut: bool,
 }
 
 /// So many files are named.
@@ -139,6 +141,7 @@ impl DiffedFile {
             added: file.added,
             removed: file.removed,
             binary: file.binary,
+            cut: file.is_cut(),
         }
     }
 }
@@ -181,7 +184,11 @@ fn write_hunk(text: &mut String, hunk: &Hunk) {
             LineKind::Added => '+',
             LineKind::Removed => '-',
         };
-        let _ = writeln!(text, "{sign}{}", line.text);
+        let cut = match line.cut_bytes {
+            0 => String::new(),
+            bytes => format!("… {bytes} more bytes of this line are left out"),
+        };
+        let _ = writeln!(text, "{sign}{}{cut}", line.text);
         if line.no_line_break {
             text.push_str("\\ No newline at end of file\n");
         }

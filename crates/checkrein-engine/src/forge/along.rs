@@ -172,7 +172,7 @@ pub(crate) async fn entrust_left(engine: &Engine, run: &Run, lease: &HeldLease) 
     crate::job::blocking(move || {
         let repository = JobRepository::look(&own, &place)?;
         let Some((_, job)) = own.job() else { return Ok(()) };
-        take_back(&repository, &repository.branch(&job.phase), &place.clone(), at)
+        take_back(&repository, &repository.branch(&job.phase), &place.clone(), at).map(drop)
     })
     .await?;
     entrust(engine, run, lease).await

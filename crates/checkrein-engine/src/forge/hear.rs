@@ -86,6 +86,7 @@ async fn opinions(
             error @ (EngineError::Refused(_)
             | EngineError::MarkedFiles { .. }
             | EngineError::OpenConflict { .. }
+            | EngineError::BadTodos { .. }
             | EngineError::Unnamed(_)),
         )) => {
             engine.reload(view).await?;

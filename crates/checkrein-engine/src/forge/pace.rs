@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::at::repository_name;
+use crate::agent_dir::AgentFile;
 use crate::job::JobPlace;
 use crate::{Engine, EngineError, LOOK_EVERY};
 
@@ -41,6 +42,8 @@ pub(crate) struct Pace {
     directory: PathBuf,
 }
 
+/// No such file is longer.
+const BYTES_MAX: u64 = 1 << 20;
 const REST_MIN: Duration = Duration::from_millis(50);
 const REST_MAX: Duration = Duration::from_secs(5 * 60);
 const FAILED_FIRST: Duration = Duration::from_secs(5);
@@ -52,25 +55,25 @@ impl Pace {
         Pace { directory: JobPlace::of(&engine.store, id).directory }
     }
 
-    fn file(&self) -> PathBuf {
-        self.directory.join("forge.json")
+    fn file(&self) -> AgentFile {
+        AgentFile::new(&self.directory, "forge.json")
     }
 
-    fn hint_file(&self) -> PathBuf {
-        self.directory.join("forge.hint")
+    fn hint_file(&self) -> AgentFile {
+        AgentFile::new(&self.directory, "forge.hint")
     }
 
     pub fn hint(&self) {
         // Where it cannot be written the next look finds out.
-        let _ = std::fs::write(self.hint_file(), b"");
+        let _ = self.hint_file().replace(b"");
     }
 
     pub fn take_hint(&self) {
-        let _ = std::fs::remove_file(self.hint_file());
+        let _ = self.hint_file().remove();
     }
 
     pub fn is_hinted(&self) -> bool {
-        self.hint_file().exists()
+        self.hint_file().open().is_ok()
     }
 
     pub fn begin(&self, at: &ForgeAt, id: &RunId, now: Timestamp) -> Result<(), EngineError> {
@@ -141,22 +144,19 @@ impl Pace {
 
     /// There is nothing to be looked at any more.
     pub fn end(&self) {
-        let _ = std::fs::remove_file(self.file());
+        let _ = self.file().remove();
         self.take_hint();
     }
 
     fn read(&self) -> Option<Paced> {
-        serde_json::from_slice(&std::fs::read(self.file()).ok()?).ok()
+        serde_json::from_slice(&self.file().read(BYTES_MAX).ok()??).ok()
     }
 
     fn write(&self, paced: &Paced) -> Result<(), EngineError> {
-        let path = self.file();
-        let failed = |reason: String| EngineError::RunFiles { path: path.clone(), reason };
+        let file = self.file();
+        let failed = |reason: String| EngineError::RunFiles { path: file.path(), reason };
         let text = serde_json::to_vec(paced).map_err(|error| failed(error.to_string()))?;
-        // Half of one is never read.
-        let half = self.directory.join(".forge.json");
-        let written = std::fs::write(&half, text).and_then(|()| std::fs::rename(&half, &path));
-        written.map_err(|error| failed(error.to_string()))
+        file.replace(&text).map_err(|error| failed(error.to_string()))
     }
 }
 
@@ -169,7 +169,7 @@ impl Engine {
     pub fn due_forges(&self, now: Timestamp) -> Vec<RunId> {
         let due = |id: &RunId| {
             let pace = Pace::of(self, id);
-            pace.file().exists() && pace.is_due(now)
+            pace.file().open().is_ok() && pace.is_due(now)
         };
         self.forge_jobs().into_iter().filter(due).collect()
     }

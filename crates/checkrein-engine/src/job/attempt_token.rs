@@ -1,8 +1,6 @@
 //! The token of an attempt: with it an agent that runs elsewhere hands in over HTTP what one on this machine hands in
 //! by files. It is of role agent, for this attempt alone, and worth nothing once the attempt is over.
 
-use std::os::unix::fs::OpenOptionsExt;
-
 use checkrein_core::deliverable::Digest;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_core::run::{RunId, RunStatus};
@@ -10,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::hand_in::AttemptFiles;
-use super::place::{JobPlace, unusable};
+use super::place::{JobPlace, OWN_BYTES_MAX, unusable, write};
 use crate::{Engine, EngineError};
 
 /// How one begins; the run follows, then what is secret.
@@ -29,10 +27,9 @@ struct Kept {
 pub(super) fn make(place: &JobPlace, run: &RunId, start: u64) -> Result<String, EngineError> {
     let secret = format!("{ATTEMPT_PREFIX}{run}_{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     let kept = Kept { start, digest: Digest::of(secret.as_bytes()).to_string() };
-    let path = place.attempt_token();
-    let file = std::fs::File::options().create(true).truncate(true).write(true).mode(0o600).open(&path);
-    let file = file.map_err(|error| unusable(&path, &error))?;
-    serde_json::to_writer(file, &kept).map_err(|error| unusable(&path, &error.into()))?;
+    let file = place.attempt_token();
+    let text = serde_json::to_vec(&kept).map_err(|error| unusable(&file.path(), &error.into()))?;
+    write(&file, &text)?;
     Ok(secret)
 }
 
@@ -45,8 +42,8 @@ impl Engine {
         let run = named.map(|(run, _)| run).filter(|run| RunId::looks_like(run)).ok_or_else(unknown)?;
         let (id, start) = self.attempt_under_way(run).await?;
         let place = JobPlace::of(&self.store, &id);
-        let kept: Option<Kept> =
-            std::fs::read(place.attempt_token()).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let text = place.attempt_token().read(OWN_BYTES_MAX).ok().flatten();
+        let kept: Option<Kept> = text.and_then(|text| serde_json::from_slice(&text).ok());
         let digest = Digest::of(secret.as_bytes()).to_string();
         if !kept.is_some_and(|kept| kept.start == start && kept.digest == digest) {
             return Err(unknown());

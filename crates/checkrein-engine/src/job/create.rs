@@ -5,19 +5,19 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
-use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, Settings, Subject, env};
+use checkrein_core::config::{CheckreinFile, Expert, ExpertFile, Owner, Settings, Subject, env};
 use checkrein_core::document::{Document, Format, Gravity, Problem, Problems};
 use checkrein_core::label::Label;
 use checkrein_core::plan::Plan;
-use checkrein_core::policy::{Layer, LayerRank, Scope};
+use checkrein_core::policy::{Layer, LayerRank, Reading, Scope};
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::{Datasource, ForgeAt, Isolation, JobDefinition, Repository};
 use checkrein_core::run::{Definition, RunId, RunStatus};
 use checkrein_forge::{ForgeError, Git, Source, TreePath};
 use checkrein_store::{Needs, Reach, Stays};
 
-use super::isolation;
-use super::place::{JobPlace, unusable};
+use super::isolation::{GivenFrom, choose_isolation};
+use super::place::{DOCUMENT_BYTES_MAX, JobPlace, unusable, write};
 use super::repository::{JobRepository, find_git};
 use super::work::blocking;
 use crate::authority::{Act, require};
@@ -75,10 +75,12 @@ impl NewJob {
         let over = self.config_override.as_deref().map(read_override).transpose()?;
         let reaches_out = over.is_some_and(|over| {
             let shape = over.shape;
-            shape.agent.is_some()
-                || shape.environment.is_some()
-                || shape.sandbox.is_some()
-                || shape.disk_bytes.is_some()
+            !shape.agent.is_absent()
+                || !shape.environment.is_absent()
+                || !shape.sandbox.is_absent()
+                || !shape.disk_bytes.is_absent()
+                || !shape.memory_bytes.is_absent()
+                || !shape.processes.is_absent()
         });
         let own = self.agent.is_none() && self.repository == RepositoryWanted::Own && !reaches_out;
         Ok(if own { Act::GiveJob } else { Act::SendWorkflow })
@@ -89,7 +91,7 @@ impl Engine {
     /// Records a new job with all it needs; nothing happens yet. What is odd is told.
     pub async fn create_job(&self, by: &Principal, new: NewJob) -> Result<(RunId, Problems), EngineError> {
         require(by, Act::StartRun)?;
-        let (id, _, odd) = self.record_job(by, new, None, Whose::Anybodys).await?;
+        let (id, _, odd) = self.record_job(by, new, None, Whose::Anybodys, GivenFrom::Here).await?;
         // Where that does not come off, a worker here does it.
         let _ = self.hand_to_forge(&id).await;
         Ok((id, odd))
@@ -124,7 +126,7 @@ impl Engine {
     ) -> Result<(ClaimedRun, Problems), EngineError> {
         require(by, Act::StartRun)?;
         let since = Instant::now();
-        let (id, needs, odd) = self.record_job(by, new, None, Whose::Ours).await?;
+        let (id, needs, odd) = self.record_job(by, new, None, Whose::Ours, GivenFrom::Here).await?;
         Ok((self.claimed_new(id, &needs, since), odd))
     }
 
@@ -138,7 +140,8 @@ impl Engine {
     ) -> Result<(RunId, Problems), EngineError> {
         require(by, Act::GiveJob)?;
         require(by, new.takes()?)?;
-        self.record_job(by, new, nonce, Whose::Anybodys).await.map(|(id, _, odd)| (id, odd))
+        let recorded = self.record_job(by, new, nonce, Whose::Anybodys, GivenFrom::Http).await?;
+        Ok((recorded.0, recorded.2))
     }
 
     async fn record_job(
@@ -147,6 +150,7 @@ impl Engine {
         new: NewJob,
         nonce: Option<Nonce>,
         whose: Whose,
+        from: GivenFrom,
     ) -> Result<(RunId, Needs, Problems), EngineError> {
         if new.description.trim().is_empty() {
             return Err(EngineError::Empty("description"));
@@ -170,6 +174,9 @@ impl Engine {
         let experts =
             Experts { git: &git, source: source.as_ref(), own: &new.experts, directory: &new.directory };
         let expert = new.expert.as_deref().map(|name| experts.find(name)).transpose()?;
+        if let Some((file, name)) = expert.as_ref().and_then(Expert::agent_of_project) {
+            settings.known_agent(&file.document, name)?;
+        }
         let over = new.config_override.as_deref().map(read_override).transpose()?;
         let mut start: Vec<Layer> = Vec::new();
         if let Some(layer) = over.as_ref().and_then(|file| file.layer()) {
@@ -205,8 +212,12 @@ impl Engine {
             variable: Datasource::variable(name),
             shown: Datasource::shown(address),
         };
-        let isolation = if new.sandbox || job.sandbox { Isolation::Sandbox } else { Isolation::None };
-        isolation::check(isolation)?;
+        let refuses_sandbox = over.as_ref().is_some_and(|over| over.shape.sandbox.set() == Some(&false));
+        let isolation = choose_isolation(&self.settings, from, new.sandbox || job.sandbox)?;
+        // What somebody wrote is not ignored without a word.
+        if from == GivenFrom::Http && refuses_sandbox && isolation == Isolation::Sandbox && !new.sandbox {
+            return Err(EngineError::SandboxRequired);
+        }
         let title = new.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         let definition = Definition {
             plan: Plan {
@@ -240,6 +251,8 @@ impl Engine {
                 timeout: job.timeout,
                 idle_timeout: job.idle_timeout,
                 disk_bytes: job.disk_bytes,
+                memory_bytes: job.memory_bytes,
+                processes: job.processes,
                 environment: job.environment,
                 forge: crate::forge::forge_for(&self.settings, &git, source.as_ref())?,
             })),
@@ -263,8 +276,7 @@ impl Engine {
         }
         place.keep_addresses(&new.datasources)?;
         for (name, content) in &new.documents {
-            let path = place.documents().join(name);
-            std::fs::write(&path, content).map_err(|error| unusable(&path, &error))?;
+            write(&place.document(name), content)?;
         }
         Ok(())
     }
@@ -283,9 +295,8 @@ impl Engine {
         let mut project = None;
         for name in ["checkrein.yaml", "checkrein.yml"] {
             if let Some(document) = document(git, source, name)? {
-                let (file, more) = CheckreinFile::read(&document)?;
+                let (file, more) = CheckreinFile::read(&document, Owner::Project, Reading::Strict)?;
                 odd.extend(more);
-                odd.extend(file.as_project());
                 project = Some(file);
                 break;
             }
@@ -305,7 +316,7 @@ impl Engine {
     }
 
     fn in_project(&self, project: Option<CheckreinFile>) -> Result<Settings, EngineError> {
-        self.settings.in_project(project).map_err(|error| EngineError::Definition(error.to_string()))
+        Ok(self.settings.in_project(project)?)
     }
 }
 
@@ -337,16 +348,17 @@ impl Experts<'_> {
                 }
                 None => None,
             };
-            let document = match (committed, self.own.iter().find(|(name, _)| name == wanted)) {
-                (Some(document), _) => document,
+            let (document, owner) = match (committed, self.own.iter().find(|(name, _)| name == wanted)) {
+                (Some(document), _) => (document, Owner::Project),
                 (None, Some((_, path))) if self.counts(path) => {
                     let text = std::fs::read_to_string(path).map_err(|error| broken(error.to_string()))?;
                     let name = path.display().to_string();
-                    Arc::new(Document::parse(&name, &text, Format::of_name(&name))?)
+                    let document = Arc::new(Document::parse(&name, &text, Format::of_name(&name))?);
+                    (document, Owner::of_expert(&name))
                 }
                 _ => return Ok(None),
             };
-            ExpertFile::read(&document).map(|(file, _)| Some(file))
+            ExpertFile::read(&document, owner).map(|(file, _)| Some(file))
         };
         let found = Expert::find(name, file, &known);
         found.map_err(|problems| {
@@ -422,7 +434,7 @@ fn document(git: &Git, source: &Source, path: &str) -> Result<Option<Arc<Documen
 
 fn read_override(text: &str) -> Result<ExpertFile, EngineError> {
     let document = Arc::new(Document::parse("--config-override", text, Format::Json)?);
-    let (file, _) = ExpertFile::read(&document)?;
+    let (file, _) = ExpertFile::read(&document, Owner::User)?;
     if file.shape.extends.is_some() {
         let message = "an override extends nothing; name the expert itself";
         return Err(Problems::from(Problem::error("--config-override", message)).into());
@@ -481,12 +493,14 @@ impl JobRepository {
         let main = self.main()?;
         let mut changes = Vec::new();
         for name in &definition.documents {
-            let path = place.documents().join(name);
-            // On another machine they are on the branch, which came from the forge with them.
-            if self.copied && !path.exists() {
-                continue;
-            }
-            let content = std::fs::read(&path).map_err(|error| unusable(&path, &error))?;
+            let document = place.document(name);
+            let broken = |error: &std::io::Error| unusable(&document.path(), error);
+            let content = match document.read(DOCUMENT_BYTES_MAX).map_err(|error| broken(&error))? {
+                Some(content) => content,
+                // On another machine they are on the branch, which came from the forge with them.
+                None if self.copied => continue,
+                None => return Err(broken(&std::io::ErrorKind::NotFound.into())),
+            };
             let path = definition.repository.artefact(&format!("documents/{name}"));
             changes.push(checkrein_forge::FileChange::Write { path: path.as_str().into(), content });
         }

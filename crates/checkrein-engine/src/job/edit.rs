@@ -1,9 +1,10 @@
 //! What a person changes on the branch of a review: a commit in their name, on the head they looked at.
 
-use checkrein_core::checkpoint::{CheckpointId, is_invisible};
+use checkrein_core::checkpoint::CheckpointId;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::job::Conflict;
 use checkrein_core::run::{Command, RunId};
+use checkrein_core::shown::{characters, hides_something};
 use checkrein_forge::{
     Branch, EntryKind, FileChange, FilesCommit, ForgeError, Identity, Oid, Signature, TreeEntry, TreePath,
 };
@@ -207,7 +208,7 @@ fn commit<'c>(
 }
 
 /// The review and the commit it is of.
-fn stands_at(view: &RunView, id: &str) -> Result<(CheckpointId, String), EngineError> {
+pub(super) fn stands_at(view: &RunView, id: &str) -> Result<(CheckpointId, String), EngineError> {
     let head = view.run.job().and_then(|(_, job)| Some(job.phase.work.as_ref()?.head.clone()));
     match (&view.checkpoint, head) {
         (Some(at), Some(head)) => Ok((CheckpointId::new(at.clone())?, head)),
@@ -228,7 +229,7 @@ fn other_side(repository: &JobRepository, branch: &Branch, met: &Conflict) -> Re
 /// In whose name a person's commits are made. It is never the engine's or the agent's.
 fn identity(name: &str) -> Result<Identity, ForgeError> {
     let shown: String =
-        name.chars().map(|c| if "<>".contains(c) || is_invisible(c) { ' ' } else { c }).collect();
+        characters(name).map(|(_, c, hidden)| if hidden || "<>".contains(c) { ' ' } else { c }).collect();
     let shown = if shown.trim().is_empty() { "somebody" } else { shown.trim() };
     let plain =
         |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c.to_ascii_lowercase() } else { '-' };
@@ -270,7 +271,7 @@ impl FileEdit {
         if path.trim().is_empty() {
             return Err(EngineError::Empty("path"));
         }
-        if path.chars().any(is_invisible) && !matches!(self, FileEdit::Delete { .. }) {
+        if hides_something(path) && !matches!(self, FileEdit::Delete { .. }) {
             return Err(EngineError::Invisible("path"));
         }
         if !TreePath::from(path).is_plain() {

@@ -1,9 +1,8 @@
 //! What passes between an attempt and the engine while the agent works: its brief, and the result it writes
-//! piece by piece. Both lie where the agent can write, so they are read with care, and nothing is believed
-//! that the result would not be believed for.
+//! piece by piece. Each attempt has a directory that no agent has been at before; in a sandbox its agent writes to
+//! `out` in it alone. Nothing is believed that the result would not be believed for.
 
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,12 +10,12 @@ use checkrein_core::config::env;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::RunStatus;
 use checkrein_core::run::job::{BriefJson, HandIn};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::outcome::read;
-use super::place::{JobPlace, unusable};
+use super::place::{EXCHANGE, JobPlace, unusable, write};
+use crate::agent_dir::AgentFile;
 use crate::authority::{Act, require};
 use crate::{Engine, EngineError};
 
@@ -26,10 +25,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The files of one attempt of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttemptFiles {
-    pub(super) brief: PathBuf,
-    pub(super) result: PathBuf,
+    pub(super) brief: AgentFile,
+    pub(super) result: AgentFile,
     job: String,
 }
+
+/// Where an agent writes, in the directory of its attempt.
+const OUT: &str = "out";
 
 /// The attempt a process is part of, as its environment tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +48,7 @@ impl OwnAttempt {
         match (path(env::BRIEF_JSON), path(env::RESULT)) {
             (Some(brief), Some(result)) => {
                 let job = get("CHECKREIN_JOB_ID").unwrap_or_default();
+                let (brief, result) = (AgentFile::named(&brief), AgentFile::named(&result));
                 Some(OwnAttempt::Phase(AttemptFiles { brief, result, job }))
             }
             _ => path(env::RESPONSE).map(OwnAttempt::Step),
@@ -55,17 +58,34 @@ impl OwnAttempt {
 
 impl AttemptFiles {
     pub(crate) fn of(place: &JobPlace, start: u64) -> AttemptFiles {
-        let file = |ending: &str| place.exchange().join(format!("{start:04}.{ending}"));
         let job = place.directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        AttemptFiles { brief: file("brief.json"), result: file("result.json"), job }
+        AttemptFiles {
+            brief: place.file(exchange(start).join("brief.json")),
+            result: place.file(exchange(start).join(OUT).join("result.json")),
+            job,
+        }
     }
 
-    /// Before the agent is there.
-    pub(super) fn begin(&self, brief: Option<&BriefJson>) -> Result<(), EngineError> {
-        // What a lost attempt wrote is not this one's answer.
-        let _ = std::fs::remove_file(&self.result);
-        let text = serde_json::to_vec_pretty(&brief).map_err(|error| unusable(&self.brief, &error.into()))?;
-        std::fs::write(&self.brief, text).map_err(|error| unusable(&self.brief, &error))
+    /// Makes the directory of an attempt before its agent is there, and puts its brief in.
+    pub(super) fn begin(
+        place: &JobPlace,
+        start: u64,
+        brief: &str,
+        brief_json: Option<&BriefJson>,
+    ) -> Result<AttemptFiles, EngineError> {
+        let directory = place.directory.join(exchange(start));
+        let broken = |error: &std::io::Error| unusable(&directory, error);
+        let json = serde_json::to_vec_pretty(&brief_json).map_err(|error| broken(&error.into()))?;
+        let made = place.open().and_then(|job| {
+            let all = job.make(Path::new(EXCHANGE))?;
+            // A lost attempt may have had the same number; what it wrote is not this one's.
+            let own = all.make_fresh(OsStr::new(&number(start)))?;
+            own.make_fresh(OsStr::new(OUT))?;
+            own.create_new(OsStr::new("brief.md"), brief.as_bytes())?;
+            own.create_new(OsStr::new("brief.json"), &json)
+        });
+        made.map_err(|error| broken(&error))?;
+        Ok(AttemptFiles::of(place, start))
     }
 
     /// Whether a text names the job; a beginning or end of its id will do.
@@ -79,58 +99,53 @@ impl AttemptFiles {
     }
 
     pub fn brief(&self) -> Result<BriefJson, EngineError> {
-        let odd = |reason: String| EngineError::RunFiles { path: self.brief.clone(), reason };
+        let odd = |reason: String| EngineError::RunFiles { path: self.brief.path(), reason };
         let value = read(&self.brief).map_err(odd)?.unwrap_or_default();
         serde_json::from_value(value).map_err(|error| odd(error.to_string()))
     }
 
     /// What is handed in so far.
     pub fn result(&self) -> Result<Value, EngineError> {
-        let odd = |reason: String| EngineError::RunFiles { path: self.result.clone(), reason };
+        let odd = |reason: String| EngineError::RunFiles { path: self.result.path(), reason };
         Ok(read(&self.result).map_err(odd)?.unwrap_or_default())
     }
 
     /// Puts one piece into the result; the result with it.
     pub fn hand_in(&self, piece: HandIn) -> Result<Value, EngineError> {
         // Whoever hands in two pieces at once loses neither.
-        let nowait = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-        let lock = std::fs::File::options().read(true).custom_flags(nowait).open(&self.brief);
-        let lock = lock.map_err(|error| unusable(&self.brief, &error))?;
+        let lock = self.brief.open().map_err(|error| unusable(&self.brief.path(), &error))?;
         let begun = Instant::now();
         while let Err(error) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             // An agent can hold the lock of its own file for ever.
             if error != rustix::io::Errno::WOULDBLOCK || begun.elapsed() > PATIENCE {
-                return Err(unusable(&self.brief, &error.into()));
+                return Err(unusable(&self.brief.path(), &error.into()));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         let result = piece.into(&self.brief()?, self.result()?)?;
-        write_whole(&self.result, &result)?;
+        write(&self.result, result.to_string().as_bytes())?;
         Ok(result)
     }
 }
 
-/// Replaces a file, or makes it; nobody ever sees half of it.
-pub(crate) fn write_whole(path: &Path, value: &Value) -> Result<(), EngineError> {
-    let broken = |error: &std::io::Error| unusable(path, error);
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let beside = path.with_file_name(format!(".{name}-{}", Uuid::new_v4()));
-    let written = std::fs::File::options().create_new(true).write(true).mode(0o600).open(&beside).and_then(
-        |mut file| {
-            file.write_all(value.to_string().as_bytes())?;
-            std::fs::rename(&beside, path)
-        },
-    );
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        broken(&error)
-    })
+/// The directory of an attempt, in that of its job.
+pub(super) fn exchange(start: u64) -> PathBuf {
+    Path::new(EXCHANGE).join(number(start))
+}
+
+/// Where its agent writes.
+pub(crate) fn out(start: u64) -> PathBuf {
+    exchange(start).join(OUT)
+}
+
+fn number(start: u64) -> String {
+    format!("{start:04}")
 }
 
 impl OwnAttempt {
     /// The response of a step, whole.
     pub fn respond(response_file: &Path, response: &Value) -> Result<(), EngineError> {
-        write_whole(response_file, response)
+        write(&AgentFile::named(response_file), response.to_string().as_bytes())
     }
 }
 
@@ -148,24 +163,21 @@ impl Engine {
         let files =
             under_way.map(|under_way| AttemptFiles::of(&JobPlace::of(&self.store, &id), under_way.start));
         // Before its brief is there it has not begun.
-        files.filter(|files| files.brief.exists()).ok_or(EngineError::NoAttempt(id))
+        files.filter(|files| files.brief.open().is_ok()).ok_or(EngineError::NoAttempt(id))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use checkrein_core::boundary::PhaseKind;
-    use checkrein_core::run::job::{BriefPhase, HandInRefusal, Todo};
+    use checkrein_core::run::job::{BriefComments, BriefPhase, HandInRefusal, Todo};
     use serde_json::json;
 
     use super::*;
 
     fn files(directory: &Path) -> AttemptFiles {
-        let files = AttemptFiles {
-            brief: directory.join("b.json"),
-            result: directory.join("r.json"),
-            job: "20260101-000000-abcde".to_owned(),
-        };
+        let place = JobPlace { directory: directory.join("20260101-000000-abcde") };
+        place.make().unwrap();
         let todo = |id| Todo { id, content: format!("todo {id}"), done: false };
         let phase = BriefPhase {
             name: "phase-2-tactical".to_owned(),
@@ -176,7 +188,7 @@ mod tests {
             feedback: false,
         };
         let brief = BriefJson {
-            job: files.job.clone(),
+            job: "20260101-000000-abcde".to_owned(),
             task: "t".to_owned(),
             level: "full".to_owned(),
             phase,
@@ -184,20 +196,20 @@ mod tests {
             plan: None,
             replan: None,
             review: None,
-            comments: Vec::new(),
+            comments: BriefComments::default(),
+            unfinished: None,
             conflict: None,
             human_commits: Vec::new(),
             human_diff: None,
         };
-        files.begin(Some(&brief)).unwrap();
-        files
+        AttemptFiles::begin(&place, 7, "the brief", Some(&brief)).unwrap()
     }
 
     #[test]
     fn pieces_that_come_at_once_are_all_there() {
         let directory = tempfile::tempdir().unwrap();
         let files = files(directory.path());
-        std::fs::write(&files.result, r#"{"summary": "mine", "more": 1}"#).unwrap();
+        std::fs::write(files.result.path(), r#"{"summary": "mine", "more": 1}"#).unwrap();
         std::thread::scope(|scope| {
             for id in 1..=40 {
                 let files = &files;
@@ -211,7 +223,8 @@ mod tests {
             (&json!("mine"), &json!(1)),
             "what was there stays"
         );
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left over");
+        let out = files.result.path();
+        assert_eq!(std::fs::read_dir(out.parent().unwrap()).unwrap().count(), 1, "nothing is left over");
     }
 
     #[test]
@@ -223,7 +236,7 @@ mod tests {
             matches!(refused, Err(EngineError::HandIn(HandInRefusal::StrategicOnly { .. }))),
             "{refused:?}"
         );
-        assert!(!files.result.exists());
+        assert!(!files.result.path().exists());
         for (text, is) in [
             ("20260101-000000-abcde", true),
             ("abcde", true),
@@ -236,24 +249,69 @@ mod tests {
         }
     }
 
-    /// The files lie where an agent can put something else in their place.
+    /// The files lie where an agent without a sandbox can put something else in their place.
     #[test]
     fn traps_are_not_stepped_into() {
         let directory = tempfile::tempdir().unwrap();
         let files = files(directory.path());
+        let (brief, result) = (files.brief.path(), files.result.path());
         let secret = directory.path().join("secret");
         std::fs::write(&secret, r#"{"key": "hunter2"}"#).unwrap();
-        std::os::unix::fs::symlink(&secret, &files.result).unwrap();
+        std::os::unix::fs::symlink(&secret, &result).unwrap();
         let told = files.hand_in(HandIn::TodoDone(1)).unwrap_err().to_string();
         assert!(!told.contains("hunter2"), "{told}");
         assert_eq!(std::fs::read_to_string(&secret).unwrap(), r#"{"key": "hunter2"}"#);
-        std::fs::remove_file(&files.result).unwrap();
-        std::fs::remove_file(&files.brief).unwrap();
+        std::fs::remove_file(&result).unwrap();
+        std::fs::remove_file(&brief).unwrap();
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-        rustix::fs::mknodat(rustix::fs::CWD, &files.brief, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &brief, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         files.hand_in(HandIn::TodoDone(1)).unwrap_err();
-        std::fs::remove_file(&files.brief).unwrap();
-        std::os::unix::fs::symlink(&secret, &files.brief).unwrap();
+        std::fs::remove_file(&brief).unwrap();
+        std::os::unix::fs::symlink(&secret, &brief).unwrap();
         files.hand_in(HandIn::TodoDone(1)).unwrap_err();
+    }
+
+    /// Whatever an earlier agent left where the next attempt has its files, that one begins with a directory of its own.
+    #[test]
+    fn an_attempt_begins_in_a_directory_nobody_has_been_at() {
+        use std::os::unix::fs::symlink;
+        let root = tempfile::tempdir().unwrap();
+        let outside = root.path().join("outside");
+        std::fs::create_dir(&outside).unwrap();
+        let secret = outside.join("brief.md");
+        std::fs::write(&secret, "mine").unwrap();
+        let place = JobPlace { directory: root.path().join("job") };
+        type SetTrap = fn(&Path, &Path);
+        let set: [(&str, SetTrap); 4] = [
+            ("its directory is a link", |at, outside| symlink(outside, at).unwrap()),
+            ("its files are links", |at, outside| {
+                std::fs::create_dir_all(at.join("out")).unwrap();
+                for name in ["brief.md", "brief.json", "agent.json", "messages.json", "out/result.json"] {
+                    symlink(outside.join("brief.md"), at.join(name)).unwrap();
+                }
+            }),
+            ("where it writes is a link", |at, outside| {
+                std::fs::create_dir_all(at).unwrap();
+                symlink(outside, at.join("out")).unwrap();
+            }),
+            ("all directories are one", |at, outside| {
+                std::fs::remove_dir_all(at.parent().unwrap()).unwrap();
+                symlink(outside, at.parent().unwrap()).unwrap();
+            }),
+        ];
+        for (case, set) in set {
+            place.make().unwrap();
+            set(&place.directory.join(exchange(2)), &outside);
+            let files = AttemptFiles::begin(&place, 2, "brief", None).unwrap();
+            assert_eq!(files.result().unwrap(), Value::Null, "{case}");
+            assert_eq!(
+                std::fs::read(files.brief.path().with_file_name("brief.md")).unwrap(),
+                b"brief",
+                "{case}"
+            );
+            assert_eq!(std::fs::read_to_string(&secret).unwrap(), "mine", "{case}");
+            assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1, "{case}");
+            checkrein_forge::remove_all(&place.directory).unwrap();
+        }
     }
 }

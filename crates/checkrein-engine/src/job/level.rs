@@ -25,7 +25,12 @@ impl Engine {
         let mut view = self.load_run(&id).await?;
         loop {
             view.expect_version(expected)?;
-            let policy = Resolution::of(view.run.policy().clone()).amend(&layer)?.policy;
+            let current = view.run.policy().clone();
+            // A run that is no job refuses by itself.
+            let policy = match view.run.job() {
+                Some(_) => Resolution::of(current).amend(&layer)?.policy,
+                None => current,
+            };
             let command = Command::ChangePolicy { policy: Box::new(policy), by: by.name.clone() };
             match self.apply(&mut view, command).await {
                 Ok(_) => return Ok(view),

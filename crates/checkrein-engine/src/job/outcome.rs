@@ -1,7 +1,5 @@
 //! What an attempt came to: its result as the agent wrote it, or what its end says (X8).
 
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use checkrein_core::classify::Classifier;
@@ -10,22 +8,42 @@ use checkrein_core::response::Response;
 use checkrein_core::run::job::{AgentOutcome, AgentResult, JobDefinition};
 use serde_json::{Map, Value, json};
 
-use crate::process::{Ended, Exit, Why, last_line};
+use crate::agent_dir::AgentFile;
+use crate::process::{Ended, Exit, Why, last_words};
 
 pub(super) struct Outcome {
     pub result: AgentResult,
     pub response: Response,
 }
 
-const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 const RESULT_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads the result; `clean` takes secrets out of whatever the agent wrote.
+impl Outcome {
+    /// Of an agent that wrote more than it may.
+    pub fn oversized(text: String) -> Outcome {
+        let response = Response::normalise(&json!({}), Classifier::builtin());
+        let mut outcome = Outcome { result: AgentResult::default(), response };
+        outcome.block(text);
+        outcome
+    }
+
+    /// A person has to look before the job goes on: a finding, and the job pauses. What failed stays failed.
+    pub fn block(&mut self, text: String) {
+        if self.result.outcome != AgentOutcome::Failed {
+            self.result.outcome = AgentOutcome::Blocked;
+            self.result.summary.clone_from(&text);
+        }
+        self.response.warn(text);
+    }
+}
+
+/// Reads the result; `said` is what a named agent says about its failure, and where the output of any is. `clean` takes
+/// secrets out of whatever the agent wrote.
 pub(super) fn outcome(
     definition: &JobDefinition,
     ended: &Ended,
-    result_file: &Path,
-    stderr: &Path,
+    result_file: &AgentFile,
+    (said, stderr): (Option<&str>, &Path),
     classifier: &Classifier,
     clean: impl FnOnce(&mut Value),
 ) -> Outcome {
@@ -68,8 +86,8 @@ pub(super) fn outcome(
             None => "The agent ended in an unknown way".to_owned(),
         };
         result.outcome = AgentOutcome::Failed;
-        response.fail(match last_line(stderr) {
-            Some(line) => format!("{how}: {line}"),
+        response.fail(match said.map(str::to_owned).or_else(|| last_words(stderr)) {
+            Some(words) => format!("{how}: {words}"),
             None => how,
         });
     } else if result.outcome == AgentOutcome::Failed {
@@ -89,23 +107,9 @@ fn sentence(text: &str) -> String {
 }
 
 /// What an agent wrote, which may be anything at all.
-pub(super) fn read(path: &Path) -> Result<Option<Value>, String> {
-    let unreadable = |why: String| format!("The agent's result cannot be read: {why}");
-    // Without waiting: a pipe in the place of the file would never be opened from its other end.
-    let flags = NONBLOCK | rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    let file = match std::fs::File::options().read(true).custom_flags(flags).open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(error.to_string())),
-    };
-    if !file.metadata().is_ok_and(|found| found.is_file()) {
-        return Err(unreadable("it is not a file".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    file.take(RESULT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| unreadable(error.to_string()))?;
-    if bytes.len() as u64 > RESULT_BYTES_MAX {
-        return Err(unreadable(format!("it is larger than {} MiB", RESULT_BYTES_MAX >> 20)));
-    }
+pub(super) fn read(file: &AgentFile) -> Result<Option<Value>, String> {
+    let unreadable = |error: std::io::Error| format!("The agent's result cannot be read: {error}");
+    let Some(bytes) = file.read(RESULT_BYTES_MAX).map_err(unreadable)? else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes);
     if text.trim().is_empty() {
         return Ok(None);

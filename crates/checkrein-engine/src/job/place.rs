@@ -1,6 +1,6 @@
 //! Where a job keeps its files: beside the store.
 
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use checkrein_store::Store;
 
 use super::repository::{JobRepository, source};
 use super::work::blocking;
+use crate::agent_dir::{AgentDir, AgentFile};
 use crate::{Engine, EngineError};
 
 pub(crate) struct JobPlace {
@@ -30,19 +31,25 @@ impl JobPlace {
         self.directory.join("clone")
     }
 
-    /// Briefs and results: what passes between engine and agent.
-    pub fn exchange(&self) -> PathBuf {
-        self.directory.join("exchange")
-    }
-
     /// For an agent whose home cannot be written.
     pub fn cache(&self) -> PathBuf {
         self.directory.join("cache")
     }
 
-    /// What a named agent finds again in the next attempt.
-    pub fn agent_home(&self) -> PathBuf {
-        self.cache().join("agent")
+    /// What a named agent finds again in the next attempt. Whatever the agent before put in its place is removed.
+    pub fn agent_home(&self) -> Result<AgentDir, EngineError> {
+        self.open()
+            .and_then(|job| job.make(Path::new(HOME)))
+            .map_err(|error| unusable(&self.directory.join(HOME), &error))
+    }
+
+    /// A file of the job's own, which no agent in a sandbox sees.
+    pub fn file(&self, below: impl Into<PathBuf>) -> AgentFile {
+        AgentFile::new(&self.directory, below)
+    }
+
+    pub fn open(&self) -> std::io::Result<AgentDir> {
+        AgentDir::open(&self.directory)
     }
 
     /// What was handed over with the job.
@@ -56,49 +63,54 @@ impl JobPlace {
     }
 
     /// By what the token of the attempt that is under way is known.
-    pub fn attempt_token(&self) -> PathBuf {
-        self.directory.join("attempt-token.json")
+    pub fn attempt_token(&self) -> AgentFile {
+        self.file("attempt-token.json")
+    }
+
+    /// The conversation of the named agent that the next round goes on with.
+    pub fn session(&self) -> AgentFile {
+        self.file("session.json")
     }
 
     /// Under which lease this host has the files.
-    fn lease(&self) -> PathBuf {
-        self.directory.join("lease")
+    fn lease(&self) -> AgentFile {
+        self.file("lease")
     }
 
     /// There where the files were made of what the forge has: the repository the job started from is elsewhere.
-    fn copied(&self) -> PathBuf {
-        self.directory.join("copied")
+    fn copied(&self) -> AgentFile {
+        self.file("copied")
     }
 
-    fn addresses(&self) -> PathBuf {
-        self.directory.join("datasources.json")
+    fn addresses(&self) -> AgentFile {
+        self.file("datasources.json")
     }
 
     pub fn make(&self) -> Result<(), EngineError> {
-        for directory in [self.exchange(), self.documents(), self.cache()] {
-            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
-            made.map_err(|error| unusable(&directory, &error))?;
-        }
-        Ok(())
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory);
+        let made = made.and_then(|()| {
+            let job = self.open()?;
+            [EXCHANGE, "documents", "cache"].iter().try_for_each(|name| job.make(Path::new(name)).map(drop))
+        });
+        made.map_err(|error| unusable(&self.directory, &error))
     }
 
     pub fn epoch(&self) -> Option<u64> {
-        std::fs::read_to_string(self.lease()).ok()?.trim().parse().ok()
+        let text = self.lease().read(OWN_BYTES_MAX).ok()??;
+        String::from_utf8(text).ok()?.trim().parse().ok()
     }
 
     /// From now on the files are worked with under this lease.
     pub fn set_epoch(&self, epoch: u64) -> Result<(), EngineError> {
-        let path = self.lease();
-        std::fs::write(&path, format!("{epoch}\n")).map_err(|error| unusable(&path, &error))
+        write(&self.lease(), format!("{epoch}\n").as_bytes())
     }
 
     pub fn is_copy(&self) -> bool {
-        self.copied().exists()
+        self.copied().open().is_ok()
     }
 
     pub fn set_copy(&self) -> Result<(), EngineError> {
-        let path = self.copied();
-        std::fs::write(&path, "").map_err(|error| unusable(&path, &error))
+        write(&self.copied(), b"")
     }
 
     /// Half of a clone or repository that was being made or removed when its engine died.
@@ -116,15 +128,19 @@ impl JobPlace {
         if addresses.is_empty() {
             return Ok(());
         }
-        let path = self.addresses();
-        let file = std::fs::File::options().create(true).truncate(true).write(true).mode(0o600).open(&path);
-        let file = file.map_err(|error| unusable(&path, &error))?;
-        serde_json::to_writer(file, addresses).map_err(|error| unusable(&path, &error.into()))
+        let file = self.addresses();
+        let text = serde_json::to_vec(addresses).map_err(|error| unusable(&file.path(), &error.into()))?;
+        write(&file, &text)
     }
 
     pub fn addresses_kept(&self) -> Vec<(String, String)> {
-        let text = std::fs::read(self.addresses()).unwrap_or_default();
+        let text = self.addresses().read(OWN_BYTES_MAX).ok().flatten().unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// What was handed over with the job under a name.
+    pub fn document(&self, name: &str) -> AgentFile {
+        self.file(Path::new("documents").join(name))
     }
 }
 
@@ -160,10 +176,25 @@ pub(crate) fn hand_on(engine: &Engine, from: &RunId, to: &RunId) -> Result<(), E
     to.make()?;
     to.keep_addresses(&from.addresses_kept())?;
     for entry in std::fs::read_dir(from.documents()).into_iter().flatten().flatten() {
-        let copy = to.documents().join(entry.file_name());
-        std::fs::copy(entry.path(), &copy).map_err(|error| unusable(&copy, &error))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let document = from.document(&name);
+        let content =
+            document.read(DOCUMENT_BYTES_MAX).map_err(|error| unusable(&document.path(), &error))?;
+        write(&to.document(&name), &content.unwrap_or_default())?;
     }
     Ok(())
+}
+
+/// No file of the engine's own is longer.
+pub(crate) const OWN_BYTES_MAX: u64 = 16 << 20;
+/// No document that was taken is longer.
+pub(crate) const DOCUMENT_BYTES_MAX: u64 = 1 << 30;
+/// What passes between engine and agent, a directory for each attempt: see `AttemptFiles`.
+pub(super) const EXCHANGE: &str = "exchange";
+const HOME: &str = "cache/agent";
+
+pub(crate) fn write(file: &AgentFile, content: &[u8]) -> Result<(), EngineError> {
+    file.replace(content).map_err(|error| unusable(&file.path(), &error))
 }
 
 pub(crate) fn unusable(path: &Path, error: &std::io::Error) -> EngineError {

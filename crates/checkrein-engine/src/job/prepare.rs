@@ -8,10 +8,11 @@ use checkrein_core::run::job::{BriefJson, Datasource, JobDefinition, JobPhase, J
 use checkrein_core::run::{Run, UnderWay};
 use checkrein_forge::{Branch, Collect, DiffLimits, ForgeError, Limits, LineKind, Oid};
 
+use super::artefacts;
 use super::hand_in::AttemptFiles;
-use super::place::{JobPlace, unusable};
+use super::place::JobPlace;
 use super::repository::JobRepository;
-use super::work::blocking;
+use super::work::{blocking, changes};
 use crate::agent::variables_of;
 use crate::{Engine, EngineError};
 
@@ -50,7 +51,7 @@ pub(super) fn prepare(
         repository.take_mirrored(definition, &branch);
     }
     let clone = place.clone();
-    take_back(&repository, &branch, &clone, at)?;
+    let findings = take_back(&repository, &branch, &clone, at)?;
     let head = head(&repository, &branch)?;
     let base = match head == main {
         true => main,
@@ -58,16 +59,20 @@ pub(super) fn prepare(
     };
     read_own(&repository, definition, phase, &head);
     let mut on_branch = on_branch(&repository, definition, job, &head);
+    if let Some(attempt) = &phase.unfinished {
+        let since = attempt.since.as_deref().and_then(|since| Oid::parse(since).ok());
+        let since = since.unwrap_or_else(|| base.clone());
+        let own = definition.repository.artefacts();
+        on_branch.left = left_in_clone(&repository, own, &since, &head, findings)?;
+    }
     // The level may be another one since it was written; the file is brought up to date right after.
     on_branch.workspace = on_branch.workspace.map(|known| brief::with_level(&known, run));
     let brief = brief::brief(run, &on_branch);
     let brief_json = BriefJson::of(run, &on_branch);
     begin(&repository, run, definition, &branch, &head, at)?;
     let start = repository.bare.create_clone(&clone, &branch, &repository.agent)?;
-    let brief_file = place.exchange().join(format!("{:04}.brief.md", under_way.start));
-    std::fs::write(&brief_file, &brief).map_err(|error| unusable(&brief_file, &error))?;
-    let files = AttemptFiles::of(place, under_way.start);
-    files.begin(brief_json.as_ref())?;
+    let files = AttemptFiles::begin(place, under_way.start, &brief, brief_json.as_ref())?;
+    let brief_file = files.brief.path().with_file_name("brief.md");
     Ok(Prepared { repository, branch, base, start, clone, brief, brief_file, files })
 }
 
@@ -81,15 +86,33 @@ pub(super) fn read_own(repository: &JobRepository, definition: &JobDefinition, p
     repository.read_texts(head, &paths.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
-/// What an attempt that was interrupted left in its clone goes to the branch before the clone does.
+/// What an attempt without a result left, as the next one is told.
+fn left_in_clone(
+    repository: &JobRepository,
+    own: &str,
+    since: &Oid,
+    head: &Oid,
+    left_out: Vec<String>,
+) -> Result<brief::LeftInClone, EngineError> {
+    let mut commits = repository.bare.log(Some(since), head, COMMITS_MAX)?;
+    commits.reverse();
+    let by_agent = |commit: &&checkrein_forge::Commit| commit.author_email == repository.agent.email();
+    let mut files = changes(&repository.bare.changed_files(since, head)?);
+    files.retain(|file| !artefacts::is_record(own, &file.path));
+    let commits = commits.iter().filter(by_agent).map(|commit| commit.title().to_owned()).collect();
+    Ok(brief::LeftInClone { commits, files, left_out })
+}
+
+/// Takes what an interrupted attempt left in its clone to the branch, before the clone is made again. Says what
+/// could not be taken.
 pub(crate) fn take_back(
     repository: &JobRepository,
     branch: &Branch,
     clone: &Path,
     at: i64,
-) -> Result<(), EngineError> {
+) -> Result<Vec<String>, EngineError> {
     if clone.symlink_metadata().is_err() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let collected = repository.bare.collect(&Collect {
         clone,
@@ -101,14 +124,23 @@ pub(crate) fn take_back(
         limits: Limits::default(),
     });
     match collected {
-        Ok(collected) => Ok(repository.bare.rest_clone(clone, &collected)?),
+        Ok(collected) => {
+            repository.bare.rest_clone(clone, &collected)?;
+            return Ok(collected.findings.iter().map(ToString::to_string).collect());
+        }
         // A clone of another branch holds nothing that was not taken when that one ended.
         Err(ForgeError::NoClone { .. } | ForgeError::NoBranch { .. }) => {
-            Ok(repository.bare.discard_clone(clone)?)
+            repository.bare.discard_clone(clone)?;
         }
-        Err(ForgeError::File { .. }) if !is_there(clone) => Ok(repository.bare.discard_clone(clone)?),
-        Err(error) => Err(error.into()),
+        // Nobody would get further with it the next time.
+        Err(error @ (ForgeError::TimedOut { .. } | ForgeError::TooMuchOutput { .. })) => {
+            repository.bare.discard_clone(clone)?;
+            return Ok(vec![format!("what the agent left is too much to be taken: {error}")]);
+        }
+        Err(ForgeError::File { .. }) if !is_there(clone) => repository.bare.discard_clone(clone)?,
+        Err(error) => return Err(error.into()),
     }
+    Ok(Vec::new())
 }
 
 /// Whether a clone is still what it was made as; an agent can put anything in its place.
@@ -308,8 +340,8 @@ pub(super) fn environment(
     set("CHECKREIN_AUTONOMY", run.policy().level.as_deref().unwrap_or("custom").into());
     set("CHECKREIN_JOB_FILES", own_files(definition).into());
     set("CHECKREIN_BRIEF", prepared.brief_file.clone().into());
-    set(env::BRIEF_JSON, prepared.files.brief.clone().into());
-    set(env::RESULT, prepared.files.result.clone().into());
+    set(env::BRIEF_JSON, prepared.files.brief.path().into());
+    set(env::RESULT, prepared.files.result.path().into());
     set(env::ATTEMPT_TOKEN, (&by_http.token).into());
     if let Some(url) = &by_http.url {
         set(env::MCP_URL, url.into());

@@ -1,20 +1,20 @@
 //! Reviews: what a person looks at, comments on and marks.
 
 use checkrein_core::boundary::PhaseKind;
-use checkrein_core::checkpoint::{Checkpoint, CheckpointId};
+use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus};
 use checkrein_core::decision::Rule;
 use checkrein_core::deliverable::Content;
 use checkrein_core::finding::{Finding, FindingKind};
 use checkrein_core::principal::{Principal, Role};
 use checkrein_core::run::job::{
-    Author, Comment, FileMark, JobDefinition, JobState, NewComment, ReviewOf, Todo, TodoList, kind,
+    Author, Comment, FileMark, FileMarks, JobDefinition, JobState, NewComment, ReviewOf, Todo, TodoList, kind,
 };
 use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
-use checkrein_forge::{Branch, Change, Commit, Conflict, Diff, DiffLimits, Oid};
+use checkrein_forge::{Branch, Change, Commit, Conflict, Diff, DiffLimits, Oid, TreeEntry};
 use checkrein_store::{StoredCheckpoint, Version};
-use indexmap::IndexMap;
 use serde_json::Value;
 
+use super::edit::stands_at;
 use super::place::JobPlace;
 use super::repository::JobRepository;
 use super::round::of_round;
@@ -32,7 +32,7 @@ pub struct Reviewed {
     /// Of this review, oldest first, with what the agent replied.
     pub comments: Vec<Comment>,
     /// What people said about single files.
-    pub marks: IndexMap<String, FileMark>,
+    pub marks: FileMarks,
     /// Every rule that spoke for a hold, in words.
     pub because: Vec<String>,
     /// What was found in the phase; in all of them, where the whole job is looked at.
@@ -108,7 +108,9 @@ impl Engine {
             stored = self.checkpoint_row(stored.checkpoint.id.as_str()).await?;
         }
         self.at_hand(&view.run).await?;
-        let open = view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str());
+        stored.checkpoint = stored.checkpoint.standing_at(self.now());
+        let open = view.checkpoint.as_deref() == Some(stored.checkpoint.id.as_str())
+            && stored.checkpoint.status == CheckpointStatus::Pending;
         let (comments, marks) = said(&view, &stored.checkpoint);
         let because = because(&view, &stored.checkpoint);
         let checkpoint = self.view(stored).await?;
@@ -238,23 +240,62 @@ impl Engine {
         last.ok_or_else(|| EngineError::NotAReview(id.to_owned()))
     }
 
-    /// Says of one file that it is fine, or that it wants changes; none takes that back.
+    /// Says of one file that it is fine, or that it wants changes; none takes that back. A mark is about what the
+    /// file is now; with `looked_at`, the commit that was on the screen, it is refused if the file was another one there.
     pub async fn mark_file(
         &self,
         by: &Principal,
         id: &str,
         file: &str,
         mark: Option<FileMark>,
+        looked_at: Option<&str>,
         expected: Option<Version>,
     ) -> Result<(), EngineError> {
         require(by, Act::GiveVerdict)?;
-        if mark.is_some() {
-            // A mark is about something a person can have looked at.
-            let about = NewComment { file: Some(file.to_owned()), ..NewComment::default() };
-            self.check_comments(&self.spoken_of(by, id, expected).await?, &[about]).await?;
+        loop {
+            let mut view = self.spoken_of(by, id, expected).await?;
+            let content = match mark {
+                Some(_) => {
+                    // A mark is about something a person can have looked at.
+                    let about = NewComment { file: Some(file.to_owned()), ..NewComment::default() };
+                    self.check_comments(&view, &[about]).await?;
+                    Some(self.content_to_mark(&view, id, file, looked_at).await?)
+                }
+                None => None,
+            };
+            let command = Command::Mark { file: file.to_owned(), mark, by: by.name.clone(), content };
+            match self.apply(&mut view, command).await {
+                Ok(_) => return Ok(()),
+                Err(EngineError::RunMoved) => {}
+                Err(error) => return Err(error),
+            }
         }
-        let command = Command::Mark { file: file.to_owned(), mark, by: by.name.clone() };
-        self.say(by, id, command, expected).await.map(drop)
+    }
+
+    /// What a file is in the commit under review.
+    async fn content_to_mark(
+        &self,
+        view: &RunView,
+        id: &str,
+        file: &str,
+        looked_at: Option<&str>,
+    ) -> Result<String, EngineError> {
+        let (checkpoint, head) = stands_at(view, id)?;
+        let looked_at = looked_at.filter(|looked_at| *looked_at != head).map(str::to_owned);
+        let (run, file) = (view.run.clone(), file.to_owned());
+        let place = JobPlace::of(&self.store, &run.id);
+        blocking(move || {
+            let repository = JobRepository::look(&run, &place)?;
+            let content = content_of(&repository.bare.list_files(&Oid::parse(&head)?)?, &file);
+            if let Some(looked_at) = looked_at {
+                let seen = repository.bare.list_files(&Oid::parse(&looked_at)?);
+                if seen.map_or(true, |seen| content_of(&seen, &file) != content) {
+                    return Err(EngineError::HeadMoved { id: checkpoint, looked_at, head });
+                }
+            }
+            Ok(content)
+        })
+        .await
     }
 
     /// The run that waits at a review; what is said later would be said about the next phase.
@@ -382,6 +423,7 @@ impl Engine {
                 let base =
                     job.phase.work.as_ref().map(|work| work.looked_at().0.to_owned()).unwrap_or_default();
                 let files = repository.bare.changed_files(&Oid::parse(&base)?, &head)?;
+                let lapsed = lapsed(&repository, job, &head)?;
                 let todos = todos_changed(&repository, definition, job, known.as_str(), &head);
                 // Whoever pushes beside work that is kept has settled it; what main does not take is not settled.
                 let met = job.phase.work.as_ref().and_then(|work| work.conflict.as_ref());
@@ -392,18 +434,18 @@ impl Engine {
                     _ => None,
                 };
                 let still = still.map(|found| told(found, None));
-                Ok(Some((head, changes(&files), todos, still)))
+                Ok(Some((head, changes(&files), todos, still, lapsed)))
             })
             .await?;
-            let Some((head, mut files, next_todos, conflict)) = found else { return Ok(false) };
+            let Some((head, mut files, next_todos, conflict, lapsed)) = found else { return Ok(false) };
             // What the record names is in the forge, for whoever goes on elsewhere.
             if roams && !crate::forge::has(self, &view.run, &head).await? {
                 return Ok(false);
             }
             let files_total = files.len();
             files.truncate(500);
-            let command =
-                Command::Push { hold, head: head.to_string(), files, files_total, next_todos, conflict };
+            let head = head.to_string();
+            let command = Command::Push { hold, head, files, files_total, next_todos, conflict, lapsed };
             match self.apply(view, command).await {
                 Ok(_) => return Ok(true),
                 Err(EngineError::RunMoved) => self.reload(view).await?,
@@ -445,12 +487,34 @@ fn clash(
 }
 
 /// Every comment of the review from its first round on, and what was said about files.
-fn said(view: &RunView, checkpoint: &Checkpoint) -> (Vec<Comment>, IndexMap<String, FileMark>) {
+fn said(view: &RunView, checkpoint: &Checkpoint) -> (Vec<Comment>, FileMarks) {
+    let of = |job: &JobState| (job.comments.clone(), FileMarks::of(job));
     let now = view.run.job().filter(|(_, job)| job.phase.name() == checkpoint.phase);
     match now {
-        Some((_, job)) => (job.comments.clone(), job.marks.clone()),
-        None => as_it_ended(view, &checkpoint.phase).map(|job| (job.comments, job.marks)).unwrap_or_default(),
+        Some((_, job)) => of(job),
+        None => as_it_ended(view, &checkpoint.phase).map(|job| of(&job)).unwrap_or_default(),
     }
+}
+
+/// What a file is among those of a commit: its mode and its object.
+fn content_of(there: &[TreeEntry], path: &str) -> String {
+    let entry = there.iter().find(|entry| entry.path.to_string() == path);
+    entry.map_or_else(|| "gone".to_owned(), |entry| format!("{} {}", entry.kind.mode(), entry.oid))
+}
+
+/// The approved files that a commit has otherwise than they were approved.
+pub(super) fn lapsed(
+    repository: &JobRepository,
+    job: &JobState,
+    head: &Oid,
+) -> Result<Vec<String>, EngineError> {
+    let mut approved = job.marks.iter().filter(|(_, marked)| marked.mark == FileMark::Approved).peekable();
+    if approved.peek().is_none() {
+        return Ok(Vec::new());
+    }
+    let there = repository.bare.list_files(head)?;
+    let lapsed = approved.filter(|(path, marked)| marked.content != Some(content_of(&there, path)));
+    Ok(lapsed.map(|(path, _)| path.clone()).collect())
 }
 
 /// The job as it was when a phase ended.

@@ -44,8 +44,11 @@ pub fn threads(reviewed: &Reviewed, since: Option<&Diff>) -> Vec<Thread> {
             (Some(file), Some(line))
                 if checkpoint.round > 1 && before.is_some_and(|at| comment.written_at >= *at) =>
             {
-                let changed = since.and_then(|diff| diff.files.iter().find(|f| f.path.to_string() == *file));
-                changed.map_or((Some(line), false), |file| moved(line, file))
+                // Without a round before on the same branch nobody knows where the line is now.
+                since.map_or((None, false), |diff| {
+                    let changed = diff.files.iter().find(|changed| changed.path.to_string() == *file);
+                    changed.map_or((Some(line), false), |file| moved(line, file))
+                })
             }
             _ => (None, false),
         };
@@ -124,7 +127,7 @@ mod tests {
                 '-' => (LineKind::Removed, take(&mut old), None),
                 _ => (LineKind::Same, take(&mut old), take(&mut new)),
             };
-            Line { kind, old_number, new_number, text: String::new(), no_line_break: false }
+            Line { kind, old_number, new_number, text: String::new(), cut_bytes: 0, no_line_break: false }
         });
         FileDiff {
             path: TreePath::from("f"),

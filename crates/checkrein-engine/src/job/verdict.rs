@@ -1,13 +1,18 @@
 //! A verdict on a review moves its run in the same step: what is approved was approved.
 
-use checkrein_core::checkpoint::{Checkpoint, GivenVerdict, Refusal, Resolved, Verdict};
+use checkrein_core::boundary::PhaseKind;
+use checkrein_core::checkpoint::{Checkpoint, CheckpointId, GivenVerdict, Refusal, Resolved, Verdict};
 use checkrein_core::deliverable::Digest;
 use checkrein_core::event::Event;
 use checkrein_core::principal::Principal;
-use checkrein_core::run::Command;
-use checkrein_core::run::job::{Author, FileMark, ForgeNews};
+use checkrein_core::run::job::{AgentOutcome, Author, FileMark, ForgeNews, TodoList};
+use checkrein_core::run::{Command, Run};
+use checkrein_forge::Oid;
 use checkrein_store::{Commit, StoredCheckpoint};
 
+use super::place::JobPlace;
+use super::repository::JobRepository;
+use super::work::blocking;
 use crate::checkpoint::{Judged, Naming, VerdictRequest, expect_version};
 use crate::{Engine, EngineError};
 
@@ -26,6 +31,8 @@ impl Engine {
             if view.checkpoint.as_deref() == Some(id.as_str()) {
                 self.notice_push(&mut view).await?;
             }
+            // What has timed out is put on record first: then the record refuses.
+            self.time_out(id.as_str()).await?;
             let stored = self.checkpoint_row(id.as_str()).await?;
             expect_version(id.as_str(), request.version, stored.version)?;
             if request.naming == Naming::Always && request.judged.is_none() {
@@ -57,10 +64,20 @@ impl Engine {
                 return Err(EngineError::RunMoved);
             }
             let Some((_, job)) = view.run.job() else { return Err(EngineError::NotAReview(id.to_string())) };
-            let marked = job.marks.iter().filter(|(_, mark)| **mark == FileMark::ChangesRequested);
+            if request.verdict == Verdict::Approve {
+                self.check_todos(&view.run, &id).await?;
+            }
+            let marked = job.marks.iter().filter(|(_, marked)| marked.mark == FileMark::ChangesRequested);
             let marked: Vec<String> = marked.map(|(file, _)| file.clone()).collect();
             if request.verdict == Verdict::Approve && !marked.is_empty() && !request.confirmed {
                 return Err(EngineError::MarkedFiles { id: id.clone(), files: marked });
+            }
+            // Who approves in a forge sees the whole change there.
+            if request.verdict == Verdict::Approve && !request.confirmed && request.heard.is_none() {
+                let omissions = self.review_omissions(&view.run).await?;
+                if !omissions.is_empty() {
+                    return Err(EngineError::NotShown { id, omissions });
+                }
             }
             let met = job.phase.work.as_ref().and_then(|work| work.conflict.as_ref());
             // Work that is kept beside the branch stays where it is; what main does not take cannot be merged.
@@ -93,6 +110,23 @@ impl Engine {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// What is approved is done: a plan whose todos cannot be read is not merged.
+    async fn check_todos(&self, run: &Run, id: &CheckpointId) -> Result<(), EngineError> {
+        let (run, place) = (run.clone(), JobPlace::of(&self.store, &run.id));
+        let checked = blocking(move || {
+            let Some((definition, job)) = run.job() else { return Ok(Ok(())) };
+            let Some(work) = &job.phase.work else { return Ok(Ok(())) };
+            if job.phase.kind() != PhaseKind::Strategic || work.result.outcome != AgentOutcome::PhaseDone {
+                return Ok(Ok(()));
+            }
+            let repository = JobRepository::look(&run, &place)?;
+            let path = definition.repository.artefact("todos.yaml");
+            let text = repository.text(&Oid::parse(&work.head)?, &path);
+            Ok(TodoList::read_approved(text.as_deref()).map(drop))
+        });
+        checked.await?.map_err(|problem| EngineError::BadTodos { id: id.clone(), problem })
     }
 
     /// What a verdict names: the digest, or the commit the review is of.

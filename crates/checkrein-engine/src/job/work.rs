@@ -1,6 +1,6 @@
 //! One attempt of a job: the agent works in its clone, and what it left becomes a commit and a result.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
@@ -9,10 +9,11 @@ use checkrein_core::activity::Told;
 use checkrein_core::boundary::PhaseKind;
 use checkrein_core::config::Settings;
 use checkrein_core::config::agent::{AgentKind, AgentSpec};
+use checkrein_core::finding::Category;
 use checkrein_core::response::Response;
 use checkrein_core::run::job::{
     AgentOutcome, AgentResult, Conflict, Datasource, FileChange, Isolation, JobDefinition, JobPhase, Stage,
-    TodoList, Whole, Work,
+    TodoList, Whole, Work, over_budget,
 };
 use checkrein_core::run::{Finished, Run};
 use checkrein_forge::{Branch, Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
@@ -20,14 +21,17 @@ use uuid::Uuid;
 
 use super::artefacts;
 use super::attempt_token;
+use super::hand_in::{exchange, out};
 use super::isolation::{cache, isolated};
 use super::outcome::{Outcome, outcome};
 use super::place::JobPlace;
 use super::prepare::{ByHttp, Prepared, environment, is_there, own_files, prepare, read_own};
 use super::repository::JobRepository;
+use super::review::lapsed;
 use crate::agent::{
     Follower, Hosted, Hosting, deliver, host_argv, keep_requests, keep_session, session_kept, write_task,
 };
+use crate::agent_dir::{AgentDir, AgentFile, Weight};
 use crate::forge::Along;
 use crate::process::{Attempt, Ended, Exit, Stdin};
 use crate::run::{Performed, Performer, Place, Supervised, redact, secrets_of};
@@ -37,6 +41,8 @@ use crate::{Engine, EngineError, now};
 const GRACE: Duration = Duration::from_secs(10);
 /// How often somebody looks how large a clone is.
 const WEIGH_EVERY: Duration = Duration::from_secs(2);
+/// How often in a row a part of it may be hidden.
+const HIDDEN_MAX: u32 = 5;
 
 pub(crate) async fn perform(
     performer: &mut Performer,
@@ -116,7 +122,7 @@ async fn attempt(
     };
     let attempt = Attempt {
         key: run.id.attempt(under_way.start),
-        argv: isolated(definition, (command.0, &command.1), engine, &job_place)?,
+        argv: isolated(definition, (command.0, &command.1), engine, &job_place, under_way.start)?,
         env: environment(
             run,
             &engine.settings,
@@ -143,9 +149,11 @@ async fn attempt(
     let mut follower = Follower::of(&output.stdout);
     let (along, lease) = (Along::of(prepared.clone.clone()), performer.lease());
     // What was written before is of an attempt with the same name that was lost.
-    let _ = std::fs::remove_file(&output.stdout);
+    for file in [&output.stdout, &output.stderr] {
+        let _ = AgentFile::named(file).remove();
+    }
     let ended = {
-        let heavy = outgrown(prepared.clone.clone(), definition.disk_bytes);
+        let heavy = outgrown(job_place.directory.clone(), definition.disk_bytes);
         let over = follower.until_over(run.policy(), job.spent, begun);
         let delivery = deliver_to(engine, run, hosted.as_ref(), under_way.start);
         let (mut stop, mut heavy, mut over) = (pin!(stop), pin!(heavy), pin!(over));
@@ -158,8 +166,8 @@ async fn attempt(
                 cut = Some(reason);
                 return Poll::Ready(());
             }
-            if let Poll::Ready(bytes) = heavy.as_mut().poll(context) {
-                too_big = Some(bytes);
+            if let Poll::Ready(reason) = heavy.as_mut().poll(context) {
+                too_big = Some(reason);
                 return Poll::Ready(());
             }
             stop.as_mut().poll(context)
@@ -187,26 +195,38 @@ async fn attempt(
     };
     follower.listen();
     if let Some(hosted) = &hosted {
-        keep_requests(&hosted.requests, &place.file(&base, "requests.jsonl"), &secrets);
+        let kept = AgentFile::named(&place.file(&base, "requests.jsonl"));
+        let (requests, secrets) = (hosted.requests.clone(), secrets.clone());
+        blocking(move || {
+            keep_requests(&requests, &kept, &secrets);
+            Ok(())
+        })
+        .await?;
     }
     if ended.why == crate::process::Why::Stopped && too_big.is_none() && cut.is_none() {
+        discard_written(&job_place, under_way.start, Fits::Yes).await?;
         return Ok(Performed::Stopped);
     }
     let fits = if too_big.is_some() { Fits::No } else { Fits::Yes };
-    let cut = cut.filter(|_| ended.why == crate::process::Why::Stopped);
+    // A program that watches over its cost itself gives up by itself.
+    let gave_up = follower.told.failed.is_some().then(|| {
+        let mut spent = job.spent;
+        spent.add(follower.spent(begun));
+        over_budget(run.policy(), spent)
+    });
+    let cut = cut.filter(|_| ended.why == crate::process::Why::Stopped).or_else(|| gave_up.flatten());
     let mut outcome = match too_big {
-        Some(bytes) => {
-            let limit = definition.disk_bytes;
-            let text = format!("The agent's clone grew to {bytes} bytes, {limit} are allowed; it was ended");
-            Outcome { result: failure(), response: Response::failure(text) }
+        Some(text) => Outcome::oversized(text),
+        None => {
+            let said = follower.told.failed.as_deref();
+            read_outcome(definition, &ended, &prepared, (said, &output.stderr), &engine.settings, &secrets)
         }
-        None => read_outcome(definition, &ended, &prepared, &output.stderr, &engine.settings, &secrets),
     };
+    discard_written(&job_place, under_way.start, fits).await?;
     let told = follower.told;
     if let Some(spec) = spec {
         heed(&mut outcome, spec, &told, &engine.settings);
-        let home = job_place.agent_home();
-        keep_session(&home, &spec.name, job.phase.number, told.session.as_deref());
+        keep_session(&job_place.session(), &spec.name, job.phase.number, told.session.as_deref());
     }
     if let Some(reason) = &cut {
         outcome.result.outcome = AgentOutcome::Blocked;
@@ -220,6 +240,7 @@ async fn attempt(
     let run = run.clone();
     let (mut work, response) = blocking(move || settle(&run, &prepared, outcome, fits, at)).await?;
     work.heard = told.heard;
+    work.outage = cut.is_none() && told.unavailable.is_some();
     work.cut = cut;
     Ok(finished(work, response, Some(&ended), Some(base)))
 }
@@ -237,7 +258,6 @@ fn host(
     start: u64,
 ) -> Result<Hosted, EngineError> {
     let Some((definition, job)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
-    let home = place.agent_home();
     let datasource = |source: &Datasource| (source.name.clone(), source.variable.clone());
     let hosting = Hosting {
         spec,
@@ -245,12 +265,18 @@ fn host(
         kind: Some(job.phase.attempt_kind()),
         level: run.policy().level.as_deref().unwrap_or("custom"),
         sandboxed: definition.isolation == Isolation::Sandbox,
-        session: session_kept(&home, &spec.name, job.phase.number),
-        home,
+        session: session_kept(&place.session(), &spec.name, job.phase.number),
+        cost_left: run.policy().budget.cost.map(|most| (most - job.spent.cost).max(0.0)),
+        home: place.agent_home()?,
         datasources: definition.datasources.iter().map(datasource).collect(),
         own_files: own_files(definition),
     };
-    write_task(hosting, settings, |ending| place.exchange().join(format!("{start:04}.{ending}")))
+    let hosted = Hosted {
+        task: place.file(exchange(start).join("agent.json")),
+        messages: place.file(exchange(start).join("messages.json")),
+        requests: place.file(out(start).join("requests.jsonl")),
+    };
+    write_task(hosting, hosted, settings)
 }
 
 /// A text with every file a named agent needs.
@@ -284,11 +310,13 @@ fn heed(outcome: &mut Outcome, spec: &AgentSpec, told: &Told, settings: &Setting
     {
         outcome.result.summary = said.trim().chars().take(2_000).collect();
     }
-    if let Some(reason) = &told.blocked {
+    if let Some(reason) = told.blocked.as_ref().or(told.unavailable.as_ref()) {
         outcome.result.outcome = AgentOutcome::Blocked;
         outcome.result.summary.clone_from(reason);
         outcome.response =
             Response::normalise(&serde_json::json!({"message": reason}), settings.classifier());
+        // What failed so far, the attempt that goes on from here may still mend.
+        return;
     }
     crate::run::count_failed_commands(&mut outcome.response, spec, told, settings.classifier());
 }
@@ -308,48 +336,64 @@ fn read_outcome(
     definition: &JobDefinition,
     ended: &Ended,
     prepared: &Prepared,
-    stderr: &Path,
+    said: (Option<&str>, &Path),
     settings: &Settings,
     secrets: &[String],
 ) -> Outcome {
     let classifier = settings.classifier();
     let clean = |value: &mut serde_json::Value| redact(value, secrets);
-    let outcome = outcome(definition, ended, &prepared.files.result, stderr, classifier, clean);
-    // As it was written it may hold what nobody else should see.
-    let _ = std::fs::remove_file(&prepared.files.result);
-    outcome
+    outcome(definition, ended, &prepared.files.result, said, classifier, clean)
 }
 
-/// Ready once a directory holds more than it may.
-async fn outgrown(directory: std::path::PathBuf, most: u64) -> u64 {
+/// Removes what an agent wrote beside its clone: it may hold what nobody else should see, and what is too much must not
+/// be met again.
+async fn discard_written(place: &JobPlace, start: u64, fits: Fits) -> Result<(), EngineError> {
+    let written = [Some(out(start)), (fits == Fits::No).then(|| PathBuf::from("cache"))];
+    let written: Vec<AgentFile> = written.into_iter().flatten().map(|below| place.file(below)).collect();
+    blocking(move || {
+        // Where that fails it is weighed with what the next attempt writes.
+        written.iter().for_each(|written| _ = written.remove());
+        Ok(())
+    })
+    .await
+}
+
+/// Ready once an agent has written more than it may, with the words for it.
+async fn outgrown(job: PathBuf, bytes_max: u64) -> String {
+    let mut hidden = 0;
     loop {
         tokio::time::sleep(WEIGH_EVERY).await;
-        let directory = directory.clone();
-        let weighed = tokio::task::spawn_blocking(move || weight(&directory, most)).await;
-        if let Some(bytes) = weighed.ok().filter(|bytes| *bytes > most) {
-            return bytes;
+        let job = job.clone();
+        let weighed = tokio::task::spawn_blocking(move || weigh(&job, bytes_max)).await;
+        match weighed {
+            Ok(Weight { bytes, .. }) if bytes > bytes_max => {
+                return format!("it wrote {bytes} bytes, {bytes_max} are allowed, and was ended");
+            }
+            Ok(Weight { too_deep: true, .. }) => {
+                return "it made directories too deep to be looked at, and was ended".to_owned();
+            }
+            // Tests of programs take permissions away for a moment; whoever does it for good hides something.
+            Ok(Weight { hidden: true, .. }) if hidden >= HIDDEN_MAX => {
+                return "it made directories that cannot be looked into, and was ended".to_owned();
+            }
+            Ok(Weight { hidden: true, .. }) => hidden += 1,
+            Ok(_) => hidden = 0,
+            Err(_) => {}
         }
     }
 }
 
-/// What a directory takes on disk; counting ends where it is too much anyway.
-fn weight(directory: &Path, most: u64) -> u64 {
-    use std::os::unix::fs::MetadataExt;
-    let mut left = vec![directory.to_owned()];
-    let mut bytes = 0_u64;
-    while let Some(directory) = left.pop() {
-        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            let Ok(found) = entry.path().symlink_metadata() else { continue };
-            bytes = bytes.saturating_add(found.blocks().saturating_mul(512));
-            if bytes > most {
-                return bytes;
-            }
-            if found.is_dir() {
-                left.push(entry.path());
-            }
-        }
+/// Everything in a job's directory that an agent may write to.
+fn weigh(job: &Path, bytes_max: u64) -> Weight {
+    let mut all = Weight::default();
+    for name in ["clone", "exchange", "cache"] {
+        let Ok(directory) = AgentDir::open(&job.join(name)) else { continue };
+        let weight = directory.weigh(bytes_max.saturating_sub(all.bytes));
+        all.bytes = all.bytes.saturating_add(weight.bytes);
+        all.too_deep |= weight.too_deep;
+        all.hidden |= weight.hidden;
     }
-    bytes
+    all
 }
 
 /// A person's own plan takes the place of the first strategic phase.
@@ -401,10 +445,19 @@ fn settle(
             outcome.response.warn(format!("the clone is gone, nothing could be taken from it: {reason}"));
             None
         }
+        // What git cannot read through in its time and room is not tried again and again.
+        Err(error @ (ForgeError::TimedOut { .. } | ForgeError::TooMuchOutput { .. })) => {
+            outcome.block(format!("what the agent left is too much to be taken: {error}"));
+            None
+        }
         Err(error) => return Err(error.into()),
     };
     for finding in collected.iter().flat_map(|collected| &collected.findings) {
-        outcome.response.warn(finding.to_string());
+        if finding.is_oversized() {
+            outcome.block(finding.to_string());
+        } else {
+            outcome.response.warn(finding.to_string());
+        }
     }
     match &collected {
         // What is too much must not be met again.
@@ -451,10 +504,15 @@ fn describe(
         work.conflict = Some(told(conflict, Some(kept_on.to_string())));
     }
     let head = artefacts::write(repository, run, &prepared.branch, &taken, &work, at)?;
+    for path in missing(repository, &head, &work.result.deliverables)? {
+        let text = format!("the deliverable `{path}` is not there");
+        outcome.response.warn_of(Category::Validation, text);
+    }
     if work.conflict.is_none() {
         work.conflict = unsettled(repository, &prepared.branch, phase, &head)?;
     }
     work.head = head.to_string();
+    work.lapsed = lapsed(repository, job, &head)?;
     work.left = unseen_since.unwrap_or_else(|| head.clone()).to_string();
     work.files = changes(&repository.bare.changed_files(&base, &head)?);
     work.files_total = work.files.len();
@@ -476,6 +534,28 @@ fn describe(
         work.commits = own_commits(repository, &base, &head)?;
     }
     Ok((work, outcome.response))
+}
+
+/// Deliverables that are neither a file nor a directory of a commit. What is at an address elsewhere is not looked for.
+fn missing<'d>(
+    repository: &JobRepository,
+    head: &Oid,
+    deliverables: &'d [String],
+) -> Result<Vec<&'d String>, ForgeError> {
+    let named: Vec<&String> = deliverables.iter().filter(|path| !path.contains("://")).collect();
+    if named.is_empty() {
+        return Ok(named);
+    }
+    let there: Vec<String> =
+        repository.bare.list_files(head)?.iter().map(|entry| entry.path.to_string()).collect();
+    let is_there = |path: &&String| {
+        let path = path.trim().trim_start_matches("./").trim_end_matches('/');
+        let within = |file: &String| {
+            file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        !path.is_empty() && there.iter().any(within)
+    };
+    Ok(named.into_iter().filter(|path| !is_there(path)).collect())
 }
 
 /// A conflict that was met before and is still there: with work that waits beside the branch, or with what the

@@ -8,6 +8,7 @@ use checkrein_core::principal::Principal;
 use checkrein_core::run::job::Repository;
 use checkrein_core::run::{Definition, Run, RunId, RunStatus};
 use checkrein_store::{Claimed, Lease, Needs, Reach, Standing};
+use jiff::Timestamp;
 
 use super::HeldLease;
 use crate::authority::{Act, require};
@@ -126,8 +127,10 @@ impl Engine {
 
     /// What a run needs after a change.
     pub(crate) fn needs_of(&self, run: &Run) -> Needs {
-        let watched = self.watched_again(run);
-        let wake_in = answer_in(run).into_iter().chain(watched).min();
+        let wake_in = match run.state.status {
+            RunStatus::Paused => retry_in(run, self.now()),
+            _ => answer_in(run).into_iter().chain(self.watched_again(run)).min(),
+        };
         let requires = run.requires().iter().map(ToString::to_string).collect();
         Needs { requires, wake_in, ..Needs::default() }
     }
@@ -141,9 +144,15 @@ impl Engine {
     }
 }
 
+/// How long a paused run waits until it is resumed by itself.
+pub(crate) fn retry_in(run: &Run, now: Timestamp) -> Option<Duration> {
+    let at = run.state.retry_at.filter(|_| run.state.status == RunStatus::Paused)?;
+    Some(Duration::try_from(at.duration_since(now)).unwrap_or_default())
+}
+
 /// How long a person has for the answer a run waits for, where that is limited.
-pub(crate) fn answer_in(run: &Run) -> Option<Duration> {
-    let policy = &run.definition.policy;
+fn answer_in(run: &Run) -> Option<Duration> {
+    let policy = run.policy();
     let held = run.state.status == RunStatus::Held;
     policy.timeout.filter(|_| held && policy.on_timeout == OnTimeout::Reject)
 }

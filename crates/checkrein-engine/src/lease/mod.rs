@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 pub use self::claim::ClaimedRun;
-pub(crate) use self::claim::answer_in;
+pub(crate) use self::claim::retry_in;
 pub use self::host::host_name;
 pub(crate) use self::host::identity as host_identity;
 use self::keeper::Keeper;

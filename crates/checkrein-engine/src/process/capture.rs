@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use crate::agent_dir::WITHOUT_WAITING;
+
 /// An output on its way into a file of bounded size.
 pub(super) struct Capture<W = File> {
     file: W,
@@ -29,7 +31,13 @@ pub(super) struct Kept {
 impl Capture {
     pub fn create(path: &Path, bytes_max: usize) -> io::Result<Capture> {
         // What an attempt prints is for its owner.
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .custom_flags(WITHOUT_WAITING)
+            .open(path)?;
         Ok(Capture::new(file, bytes_max))
     }
 }

@@ -1,11 +1,13 @@
 //! The lock of a run: held by its supervisor for as long as anything of an attempt is alive.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::ProcessError;
+use crate::agent_dir::WITHOUT_WAITING;
 
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
@@ -34,7 +36,9 @@ pub fn wait_for_lock(path: &Path, patience: Duration) -> Result<Lock, ProcessErr
 
 pub(super) fn try_lock(path: &Path) -> Result<Lock, ProcessError> {
     let no_lock = |source| ProcessError::NoLock { path: path.to_owned(), source };
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).custom_flags(WITHOUT_WAITING);
+    let file = options.open(path);
     let file = file.map_err(no_lock)?;
     match file.try_lock() {
         Ok(()) => Ok(Lock { _file: file }),

@@ -28,10 +28,11 @@ pub use attempt::{Attempt, Captured, Ended, Exit, Stdin, Why};
 pub use client::{Pulse, Supervisor, supervise_with, this_program};
 pub use leftovers::end_leftovers;
 pub use lock::{Lock, wait_for_lock};
-pub use output::{ends_in_a_long_object, last_line, last_object};
+pub use output::{ends_in_a_long_object, last_line, last_object, last_words};
 pub use sandbox::{
-    Landlock, NOT_FOUND, NOT_PROTECTED, NOT_STARTED, Namespaces, Protection, SANDBOX, SANDBOXED, Sandbox,
-    default_masks, default_readable, sandbox, sandbox_available, sandboxed,
+    Landlock, Limiting, Limits, MemoryLimit, NOT_FOUND, NOT_PROTECTED, NOT_STARTED, Namespaces, ProcessLimit,
+    Protection, SANDBOX, SANDBOXED, Sandbox, default_masks, default_readable, sandbox, sandbox_available,
+    sandboxed,
 };
 pub use supervisor::supervise;
 

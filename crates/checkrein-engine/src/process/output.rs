@@ -1,8 +1,9 @@
 //! Looks at the end of what an attempt printed.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+
+use crate::agent_dir::open_regular;
 
 /// A line that is longer is not looked at.
 const TAIL_BYTES: u64 = 1 << 20;
@@ -19,6 +20,21 @@ pub fn last_line(path: &Path) -> Option<String> {
     }
     None
 }
+
+/// The last line that is not blank; where it says nothing by itself (`params:`), the lines before it as well.
+pub fn last_words(path: &Path) -> Option<String> {
+    let line = last_line(path)?;
+    if !line.ends_with(':') && line.split_whitespace().count() > 1 {
+        return Some(line);
+    }
+    let (_, tail) = tail(path)?;
+    let text = String::from_utf8_lossy(&tail);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    Some(lines.get(lines.len().saturating_sub(LINES_MAX)..)?.join("\n"))
+}
+
+/// So many lines are shown where the last one does not say enough.
+const LINES_MAX: usize = 6;
 
 /// Whether the last line that is not blank ends like an object, but is too long for all of it to be here.
 pub fn ends_in_a_long_object(path: &Path, truncated: bool) -> bool {
@@ -38,7 +54,7 @@ pub fn last_object(path: &Path) -> Option<String> {
 
 /// The end of a file, and where it begins.
 fn tail(path: &Path) -> Option<(u64, Vec<u8>)> {
-    let mut file = File::open(path).ok()?;
+    let mut file = open_regular(path).ok()?;
     let from = file.metadata().ok()?.len().saturating_sub(TAIL_BYTES);
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut tail = Vec::new();
@@ -73,6 +89,21 @@ mod tests {
             let expected = (line.map(str::to_owned), object.map(str::to_owned));
             assert_eq!(last(text), expected, "{}", text.escape_ascii());
         }
+    }
+
+    #[test]
+    fn a_last_line_that_says_nothing_is_shown_with_those_before_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("stderr");
+        for (text, expected) in [
+            ("Failed query: insert into session\n\nparams:\n", "Failed query: insert into session\nparams:"),
+            ("a\nb\nc\nd\ne\nf\n}\n", "b\nc\nd\ne\nf\n}"),
+            ("beside\ndatabase is locked\n", "database is locked"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(last_words(&path).as_deref(), Some(expected));
+        }
+        assert_eq!(last_words(Path::new("/nowhere")), None);
     }
 
     #[test]

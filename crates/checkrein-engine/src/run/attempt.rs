@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::Read;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +14,15 @@ use checkrein_core::duration::Written;
 use checkrein_core::plan::{Action, Context, FilledTask, PlannedPhase, Task};
 use checkrein_core::response::Response;
 use checkrein_core::run::{Finished, Run, UnderWay};
+use checkrein_core::secret::forms;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::place::Place;
 use crate::EngineError;
-use crate::agent::{Follower, Hosting, host_argv, variables_of, write_task};
+use crate::agent::{Follower, Hosted, Hosting, host_argv, variables_of, write_task};
+use crate::agent_dir::{AgentDir, AgentFile, open_followed};
 use crate::lease::HeldLease;
 use crate::process::{
     Attempt, Ended, Exit, ProcessError, Stdin, Supervisor, Why, ends_in_a_long_object, last_line,
@@ -30,7 +31,6 @@ use crate::process::{
 
 /// Between being told to end and being killed.
 const GRACE: Duration = Duration::from_secs(5);
-const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 /// No response that means anything is longer.
 const RESPONSE_BYTES_MAX: u64 = 16 << 20;
 
@@ -117,7 +117,7 @@ impl Performer {
             return Ok(Performed::Stopped);
         }
         let responses = responses(&prepared, task, &ended, settings);
-        let _ = std::fs::remove_file(&prepared.response);
+        let _ = AgentFile::named(&prepared.response).remove();
         Ok(finished(responses, Some(&ended), Some(prepared.base)))
     }
 }
@@ -244,7 +244,7 @@ fn prepare(
     place.make_again();
     let response = place.file(&base, "response.json");
     // What a lost attempt wrote is not this one's answer.
-    let _ = std::fs::remove_file(&response);
+    let _ = AgentFile::named(&response).remove();
     let (argv, stdin) = command(run, phase, &filled, (settings, &context), root, place, &base)?;
     let output = place.output(&base);
     let secrets = secrets(run, settings, &filled);
@@ -316,10 +316,11 @@ fn command(
             };
             let brief = brief(run, phase, prompt, root);
             let path = place.file(base, "brief.md");
-            std::fs::write(&path, &brief).map_err(|error| unwritable(&path, &error))?;
+            AgentFile::named(&path).replace(brief.as_bytes()).map_err(|error| unwritable(&path, &error))?;
             let Some(spec) = &run.definition.plan.agent_spec else {
                 return Ok((shell(agent), Stdin::Text(brief)));
             };
+            let home = AgentDir::open(&place.directory).and_then(|own| own.make(Path::new("agent")));
             let hosting = Hosting {
                 spec,
                 brief: &path,
@@ -327,18 +328,25 @@ fn command(
                 level: run.policy().level.as_deref().unwrap_or("custom"),
                 sandboxed: false,
                 session: None,
-                home: place.directory.join("agent"),
+                cost_left: None,
+                home: home.map_err(|error| unwritable(&place.directory, &error))?,
                 datasources: Vec::new(),
                 own_files: "",
             };
-            let hosted = write_task(hosting, settings, |ending| place.file(base, ending));
+            let file = |ending: &str| AgentFile::named(&place.file(base, ending));
+            let hosted = Hosted {
+                task: file("agent.json"),
+                messages: file("messages.json"),
+                requests: file("requests.jsonl"),
+            };
+            let hosted = write_task(hosting, hosted, settings);
             let hosted = hosted.map_err(|error| Unprepared::Failed(error.to_string()))?;
             Ok((host_argv(&hosted), Stdin::Nothing))
         }
         Action::Script(script) => {
             let path = place.file(base, "context.json");
             let json = serde_json::to_string_pretty(&json!(context)).unwrap_or_default();
-            std::fs::write(&path, json).map_err(|error| unwritable(&path, &error))?;
+            AgentFile::named(&path).replace(json.as_bytes()).map_err(|error| unwritable(&path, &error))?;
             let script = root.join(script);
             let runs = std::fs::metadata(&script).is_ok_and(|found| found.permissions().mode() & 0o111 != 0);
             let mut argv: Vec<OsString> = if runs { Vec::new() } else { vec!["/bin/sh".into()] };
@@ -366,7 +374,7 @@ fn brief(run: &Run, phase: &PlannedPhase, prompt: &str, root: &Path) -> String {
     let mut brief = format!("{}\n", prompt.trim_end());
     for task in &phase.tasks {
         if let Action::Document(path) = &task.action
-            && let Ok(text) = std::fs::read_to_string(root.join(path))
+            && let Ok(text) = open_followed(&root.join(path)).and_then(std::io::read_to_string)
         {
             let _ = write!(brief, "\n## {path}\n\n{}\n", text.trim_end());
         }
@@ -436,13 +444,7 @@ fn secret_values(run: &Run, settings: &Settings, own: impl Fn(&str) -> Option<St
             settings.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
         })
     };
-    // In JSON a quote or a line end looks different, and shows the secret as well.
-    let written = |value: String| {
-        let json = serde_json::to_string(&value).unwrap_or_default();
-        let inner = json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).unwrap_or_default();
-        [inner.to_owned(), value]
-    };
-    let mut secrets: Vec<String> = named.filter_map(value).flat_map(written).collect();
+    let mut secrets: Vec<String> = named.filter_map(value).flat_map(|value| forms(&value)).collect();
     secrets.retain(|secret| !secret.is_empty());
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
@@ -523,22 +525,11 @@ pub(crate) fn count_failed_commands(
 /// What the attempt said of itself: its response file, or an object as the last line of its output.
 fn returned(prepared: &Prepared, truncated: bool) -> Option<Result<Value, String>> {
     let parse = |text: &str| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
-    // Without waiting: a pipe in the place of the file would never be opened from its other end.
-    let opened = std::fs::File::options().read(true).custom_flags(NONBLOCK).open(&prepared.response);
-    let file = match opened {
-        Ok(file) => file,
-        Err(_) => return printed(prepared, truncated),
+    let bytes = match AgentFile::named(&prepared.response).read(RESPONSE_BYTES_MAX) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return printed(prepared, truncated),
+        Err(error) => return Some(Err(format!("Step's response cannot be read: {error}"))),
     };
-    if !file.metadata().is_ok_and(|found| found.is_file()) {
-        return Some(Err("Step's response cannot be read: it is not a file".to_owned()));
-    }
-    let mut bytes = Vec::new();
-    if let Err(error) = file.take(RESPONSE_BYTES_MAX + 1).read_to_end(&mut bytes) {
-        return Some(Err(format!("Step's response cannot be read: {error}")));
-    }
-    if bytes.len() as u64 > RESPONSE_BYTES_MAX {
-        return Some(Err(format!("Step's response is larger than {} MiB", RESPONSE_BYTES_MAX >> 20)));
-    }
     let text = String::from_utf8_lossy(&bytes);
     if text.trim().is_empty() {
         return printed(prepared, truncated);

@@ -7,14 +7,13 @@ use std::task::Poll;
 use std::time::Duration;
 
 use checkrein_core::checkpoint::{Checkpoint, CheckpointId, CheckpointStatus, Verdict};
-use checkrein_core::deliverable::{Deliverable, Digest};
+use checkrein_core::deliverable::Deliverable;
 use checkrein_core::event::Event;
-use checkrein_core::policy::OnTimeout;
 use checkrein_core::principal::Principal;
 use checkrein_core::report::{Remedy, Report};
 use checkrein_core::run::{
-    self, Applied, At, Boundary, Choice, Command, Effect, Hold, HoldKind, RemedyChosen, Run, RunEvent, RunId,
-    RunStatus,
+    self, Applied, At, Boundary, Choice, Command, Effect, Hold, HoldKind, RETRIER, RemedyChosen, Run,
+    RunEvent, RunId, RunStatus,
 };
 use checkrein_store::{After, Commit, CommitError, Reach, RunCommit, RunRow, Stays, Version};
 use jiff::Timestamp;
@@ -26,7 +25,7 @@ use super::place::Place;
 use super::{History, RunView};
 use crate::agent::used_so_far;
 use crate::authority::{Act, require};
-use crate::lease::{ClaimedRun, HeldLease, answer_in};
+use crate::lease::{ClaimedRun, HeldLease, retry_in};
 use crate::process::{Exit, end_leftovers, wait_for_lock};
 use crate::{Engine, EngineError, forge, job};
 
@@ -211,12 +210,13 @@ impl Engine {
                     let since = run.state.last_check_in.as_ref().map_or(0, |check_in| check_in.seq);
                     let events = history.iter().map(|(seq, at, event)| (*seq, *at, event));
                     let report = Report::of(run, events, since, now);
-                    let content = Deliverable::Json(run::asked(hold, &report)).content()?;
+                    let content = Deliverable::from_data(run::asked(hold, &report)).content()?;
                     let opened = Checkpoint {
                         id: CheckpointId::new(run.id.checkpoint(hold))?,
                         run: Some(run.id.to_string()),
                         // Whoever owns the run owns it, too.
                         owner: None,
+                        created_by: None,
                         worker: run.definition.plan.workflow.clone(),
                         phase: hold.boundary.phase.clone().unwrap_or_default(),
                         kind: hold.kind.name().to_owned(),
@@ -225,6 +225,7 @@ impl Engine {
                         moved: false,
                         round: hold.round,
                         created_at: now,
+                        expires_at: run.policy().deadline(now),
                         resolved_at: None,
                         reason: None,
                         resolved_by: None,
@@ -242,17 +243,20 @@ impl Engine {
                     if stored.checkpoint.status != CheckpointStatus::Pending {
                         continue;
                     }
-                    let withdrawn = Checkpoint {
-                        status: CheckpointStatus::Withdrawn,
-                        reason: Some("its run was cancelled".to_owned()),
-                        resolved_at: Some(now.max(stored.checkpoint.created_at)),
-                        ..stored.checkpoint
+                    let settled = match stored.checkpoint.timed_out(now) {
+                        Some(rejected) => rejected,
+                        None => Checkpoint {
+                            status: CheckpointStatus::Withdrawn,
+                            reason: Some("its run was cancelled".to_owned()),
+                            resolved_at: Some(now.max(stored.checkpoint.created_at)),
+                            ..stored.checkpoint
+                        },
                     };
                     return Ok(Some(Commit {
                         expected: stored.version,
-                        events: vec![Event::resolved(&withdrawn)],
-                        at: withdrawn.resolved_at.unwrap_or(now),
-                        checkpoint: withdrawn,
+                        events: vec![Event::resolved(&settled)],
+                        at: settled.resolved_at.unwrap_or(now),
+                        checkpoint: settled,
                         content: None,
                     }));
                 }
@@ -270,7 +274,7 @@ impl Engine {
     /// The review as it is after somebody pushed: another content, under the same id.
     async fn moved_review(&self, run: &Run, hold: &Hold, now: Timestamp) -> Result<Commit, EngineError> {
         let stored = self.checkpoint_row(&run.id.checkpoint(hold)).await?;
-        let content = Deliverable::Json(run::job::asked(run, hold)).content()?;
+        let content = Deliverable::from_data(run::job::asked(run, hold)).content()?;
         let events = vec![Event::CheckpointMoved { digest: content.digest }];
         let checkpoint = Checkpoint { digest: content.digest, moved: true, ..stored.checkpoint };
         Ok(Commit { expected: stored.version, checkpoint, events, at: now, content: Some(content) })
@@ -279,14 +283,7 @@ impl Engine {
     /// The command that answers the hold of a run, once there is a verdict.
     async fn answer_to(&self, view: &RunView) -> Result<Option<Command>, EngineError> {
         let (Some(hold), Some(id)) = (&view.run.state.hold, &view.checkpoint) else { return Ok(None) };
-        let checkpoint = self.checkpoint_row(id).await?.checkpoint;
-        let checkpoint = if checkpoint.status == CheckpointStatus::Pending
-            && self.is_overdue(&view.row.definition, &checkpoint).await?
-        {
-            self.time_out(id).await?
-        } else {
-            checkpoint
-        };
+        let checkpoint = self.time_out(id).await?;
         let verdict = match checkpoint.status {
             CheckpointStatus::Pending => return Ok(None),
             CheckpointStatus::Approved => Verdict::Approve,
@@ -301,20 +298,6 @@ impl Engine {
             reason: checkpoint.reason,
             start_over: false,
         }))
-    }
-
-    /// Whether nobody answered in the time the policy gives, and that is a no.
-    pub(super) async fn is_overdue(
-        &self,
-        definition: &Digest,
-        checkpoint: &Checkpoint,
-    ) -> Result<bool, EngineError> {
-        let policy = &self.definition(definition).await?.policy;
-        let Some(timeout) = policy.timeout.filter(|_| policy.on_timeout == OnTimeout::Reject) else {
-            return Ok(false);
-        };
-        let deadline = checkpoint.created_at.checked_add(timeout).unwrap_or(Timestamp::MAX);
-        Ok(self.now() >= deadline)
     }
 }
 
@@ -335,11 +318,12 @@ fn review(run: &Run, effect: &Effect, now: Timestamp) -> Result<Commit, EngineEr
         (_, Some(hold)) => (hold.clone(), CheckpointStatus::Pending),
         (_, None) => (passed(0), CheckpointStatus::NotRequired),
     };
-    let content = Deliverable::Json(run::job::asked(run, &hold)).content()?;
+    let content = Deliverable::from_data(run::job::asked(run, &hold)).content()?;
     let checkpoint = Checkpoint {
         id: CheckpointId::new(run.id.checkpoint(&hold))?,
         run: Some(run.id.to_string()),
         owner: None,
+        created_by: None,
         worker: run.definition.plan.workflow.clone(),
         phase: run.job().map(|(_, job)| job.phase.name()).unwrap_or_default(),
         kind: hold.kind.name().to_owned(),
@@ -348,6 +332,7 @@ fn review(run: &Run, effect: &Effect, now: Timestamp) -> Result<Commit, EngineEr
         moved: false,
         round: hold.round,
         created_at: now,
+        expires_at: run.policy().deadline(now).filter(|_| status == CheckpointStatus::Pending),
         resolved_at: (status == CheckpointStatus::NotRequired).then_some(now),
         reason: None,
         resolved_by: None,
@@ -426,6 +411,7 @@ impl Driver<'_> {
 
     fn chosen(&self, remedy: &Remedy, choice: Choice) -> RemedyChosen {
         RemedyChosen {
+            id: Some(remedy.id()),
             task: remedy.task.clone(),
             title: remedy.title(),
             choice,
@@ -454,7 +440,7 @@ impl Driver<'_> {
     ) -> Result<Rest, EngineError> {
         let gone = self.went(stop, watch).await;
         let after = match &gone {
-            Ok(Rest::Ended) => After::Waits,
+            Ok(Rest::Ended) => retry_in(&self.view.run, self.engine.now()).map_or(After::Waits, After::Again),
             Ok(Rest::Held { .. }) => {
                 let watched = self.engine.watched_again(&self.view.run);
                 let again = self.left_to_answer().into_iter().chain(watched).min();
@@ -484,15 +470,8 @@ impl Driver<'_> {
 
     /// How long a person has for the answer, where that is limited.
     fn left_to_answer(&self) -> Option<Duration> {
-        let timeout = answer_in(&self.view.run)?;
-        let held_at = self
-            .view
-            .history
-            .iter()
-            .rev()
-            .find_map(|(_, at, event)| matches!(event, RunEvent::RunHeld { .. }).then_some(*at));
-        let past = self.engine.now().duration_since(held_at?);
-        Some(timeout.saturating_sub(Duration::try_from(past).unwrap_or_default()))
+        let left = self.view.expires_at()?.duration_since(self.engine.now());
+        Some(Duration::try_from(left).unwrap_or_default())
     }
 
     async fn went(
@@ -563,6 +542,11 @@ impl Driver<'_> {
                         self.clear_away(start)?;
                         Some(Command::Lose { start })
                     }
+                }
+                RunStatus::Paused
+                    if retry_in(&self.view.run, self.engine.now()).is_some_and(|wait| wait.is_zero()) =>
+                {
+                    Some(Command::Resume { by: RETRIER.to_owned() })
                 }
                 _ => {
                     // Whoever ended it elsewhere could not keep what was being done here (L14).

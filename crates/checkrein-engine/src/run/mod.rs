@@ -21,12 +21,14 @@ use checkrein_core::deliverable::Deliverable;
 use checkrein_core::event::Event;
 use checkrein_core::principal::Principal;
 use checkrein_core::report::Report;
+use checkrein_core::run::job::Isolation;
 use checkrein_core::run::{Definition, Run, RunEvent, RunId, RunStatus};
 use checkrein_store::{CommitError, Page, RunCommit, RunFilter, RunRow, Store, StoredRun, Version};
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::authority::{Act, require};
+use crate::job::GivenFrom;
 use crate::request::Nonce;
 use crate::sight::{owner, sight};
 use crate::{ClaimedRun, Engine, EngineError, job};
@@ -59,6 +61,15 @@ pub struct RunView {
 impl RunView {
     pub fn report(&self, now: Timestamp) -> Report {
         Report::of(&self.run, self.history.iter().map(|(seq, at, event)| (*seq, *at, event)), 0, now)
+    }
+
+    /// When what it waits for counts as a no, where the policy says so.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.checkpoint.as_ref()?;
+        let mut holds = self.history.iter().rev();
+        let held_at =
+            holds.find_map(|(_, at, event)| matches!(event, RunEvent::RunHeld { .. }).then_some(*at));
+        self.run.policy().deadline(held_at?)
     }
 }
 
@@ -173,12 +184,23 @@ impl Engine {
 
     /// The same work again, under a new id (W18).
     pub async fn rerun(&self, by: &Principal, id: &str) -> Result<RunId, EngineError> {
-        self.rerun_once(by, id, None, None).await
+        self.rerun_from(GivenFrom::Here, by, id, None, None).await
     }
 
-    /// The same for a request that may be sent again, of a run that is still at this version.
+    /// The same for a request over HTTP that may be sent again, of a run that is still at this version.
     pub async fn rerun_once(
         &self,
+        by: &Principal,
+        id: &str,
+        expected: Option<Version>,
+        nonce: Option<Nonce>,
+    ) -> Result<RunId, EngineError> {
+        self.rerun_from(GivenFrom::Http, by, id, expected, nonce).await
+    }
+
+    async fn rerun_from(
+        &self,
+        from: GivenFrom,
         by: &Principal,
         id: &str,
         expected: Option<Version>,
@@ -190,7 +212,10 @@ impl Engine {
         if was_decided(&view) {
             require(by, Act::ManageRuns)?;
         }
-        let definition = Definition::clone(&view.run.definition);
+        let mut definition = Definition::clone(&view.run.definition);
+        if let Some(job) = &mut definition.job {
+            job.isolation = job::choose_isolation(&self.settings, from, job.isolation == Isolation::Sandbox)?;
+        }
         let rerun_of = Some(view.row.id.to_string());
         if view.run.job().is_none() {
             return self.create_run_once(by, definition, rerun_of, nonce).await;

@@ -1,6 +1,5 @@
 //! What the steps of a run wrote.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use checkrein_core::run::RunEvent;
 
 use super::RunView;
 use super::attempt::output_name;
+use crate::agent_dir::open_regular;
 use crate::authority::{Act, require};
 use crate::{Engine, EngineError};
 
@@ -55,7 +55,7 @@ impl Engine {
         let mut read = |path: &Path| {
             let mut bytes = Vec::new();
             // Retention may have removed it, and an attempt may not have written yet.
-            if let Ok(file) = File::open(path) {
+            if let Ok(file) = open_regular(path) {
                 let _ = file.take(left).read_to_end(&mut bytes);
             }
             left = left.saturating_sub(bytes.len() as u64);
@@ -106,7 +106,7 @@ impl Engine {
 /// The last bytes of a file, from the beginning of a line on.
 fn end_of(path: &Path, bytes_max: u64) -> Vec<u8> {
     let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
+        let mut file = open_regular(path)?;
         let length = file.metadata()?.len();
         let skipped = length.saturating_sub(bytes_max);
         file.seek(SeekFrom::Start(skipped))?;

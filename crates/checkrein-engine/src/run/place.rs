@@ -2,7 +2,7 @@
 //! directory. Trouble with them never fails a run (W11).
 
 use std::fs::{File, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use checkrein_core::run::RunId;
 use checkrein_store::Store;
 
 use crate::EngineError;
+use crate::agent_dir::WITHOUT_WAITING;
 
 pub(crate) struct Place {
     pub directory: PathBuf,
@@ -69,7 +70,7 @@ impl Place {
         let path = self.directory.join("lock");
         let fail =
             |error: std::io::Error| EngineError::RunFiles { path: path.clone(), reason: error.to_string() };
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(fail)?;
+        let file = open_lock(&path, Missing::Make).map_err(fail)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -90,7 +91,7 @@ impl Place {
 
     /// Whether nobody drives it; a run that has no directory is driven by nobody.
     pub fn is_free(&self) -> bool {
-        let lock = File::options().write(true).open(self.directory.join("lock"));
+        let lock = open_lock(&self.directory.join("lock"), Missing::Fail);
         lock.map_or(true, |file| file.try_lock().is_ok())
     }
 
@@ -107,6 +108,16 @@ impl Place {
     pub fn output(&self, base: &str) -> OutputFiles {
         OutputFiles { stdout: self.file(base, "stdout"), stderr: self.file(base, "stderr") }
     }
+}
+
+enum Missing {
+    Make,
+    Fail,
+}
+
+fn open_lock(path: &Path, missing: Missing) -> std::io::Result<File> {
+    let make = matches!(missing, Missing::Make);
+    File::options().create(make).truncate(false).write(true).custom_flags(WITHOUT_WAITING).open(path)
 }
 
 /// Makes a directory that can be written to.

@@ -1,5 +1,6 @@
 //! Forgets old runs, and keeps their output within its quota (W19).
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -8,6 +9,7 @@ use checkrein_core::run::{RunStatus, log};
 use checkrein_store::{RunFilter, RunRow, Version};
 
 use super::place::Place;
+use crate::agent_dir::{AgentFile, open_regular};
 use crate::store::Sweep;
 use crate::{Engine, EngineError, job, now};
 
@@ -49,7 +51,7 @@ impl Engine {
             let place = Place::of(&self.store, id);
             // Whoever drives it writes its log.
             let Some(_lock) = place.lock()?.filter(|_| state.status.is_at_rest()) else { continue };
-            let text = std::fs::read_to_string(&place.log).unwrap_or_default();
+            let text = text_of(&place.log).unwrap_or_default();
             if text.contains(&log::execution_id(id, state.version)) {
                 continue;
             }
@@ -102,7 +104,7 @@ impl Engine {
         }
         if how == Sweep::Remove {
             let place = Place::of(&self.store, id);
-            let _ = std::fs::remove_dir_all(&place.directory);
+            let _ = checkrein_forge::remove_all(&place.directory);
             match fate {
                 Fate::Remove => {
                     let _ = std::fs::remove_file(&place.log);
@@ -134,7 +136,7 @@ impl Engine {
             }
             if self.store.run(&id).await?.is_none_or(|stored| stored.run.state.status.is_over()) {
                 if how == Sweep::Remove {
-                    let _ = std::fs::remove_dir_all(path);
+                    let _ = checkrein_forge::remove_all(&path);
                 }
                 all = all.saturating_sub(bytes);
                 removed += bytes;
@@ -151,8 +153,14 @@ fn bytes(directory: &Path) -> u64 {
 
 /// Leaves of a log what says how the run stood.
 fn keep_summaries(log: &Path) {
-    let Ok(text) = std::fs::read_to_string(log) else { return };
+    let Ok(text) = text_of(log) else { return };
     let kept = text.lines().filter(|line| line.starts_with(r#"{"log_type":"workflow-execution""#));
     let kept: String = kept.flat_map(|line| [line, "\n"]).collect();
-    let _ = std::fs::write(log, kept);
+    let _ = AgentFile::named(log).replace(kept.as_bytes());
+}
+
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    open_regular(path)?.read_to_string(&mut text)?;
+    Ok(text)
 }

@@ -110,13 +110,6 @@ impl Searching {
                 }
             }
         };
-        let mut trouble = trouble;
-        if trouble.is_none() && settings.embeddings_ignored() {
-            trouble = Some(
-                "`search.embeddings` in the project's checkrein.yaml is not followed: put it into your own settings"
-                    .to_owned(),
-            );
-        }
         let background = Background::new(embedder.clone());
         Searching { embedder, trouble, warm: Warm::default(), background }
     }

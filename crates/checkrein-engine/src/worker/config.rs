@@ -5,7 +5,7 @@ use checkrein_core::classify::Classifier;
 use checkrein_core::config::{Settings, Subject};
 use checkrein_core::decision::{Outcome, Situation, decide};
 use checkrein_core::document::Problems;
-use checkrein_core::policy::{Block, Layer, LayerRank, Origin, Policy, Resolution, Scope, Setting};
+use checkrein_core::policy::{Block, Layer, LayerRank, Origin, Policy, Reading, Resolution, Scope, Setting};
 
 use super::{AutonomyLevel, CheckpointError};
 use crate::EngineError;
@@ -54,6 +54,7 @@ impl AutonomyConfig {
     ///
     /// use checkrein_core::config::{NamedBy, Settings, Tenant};
     /// use checkrein_core::document::{Document, Format};
+    /// use checkrein_core::policy::Reading;
     /// use checkrein_engine::worker::{AutonomyConfig, AutonomyLevel};
     ///
     /// let yaml = "
@@ -68,7 +69,7 @@ impl AutonomyConfig {
     ///     autonomy: manual
     /// ";
     /// let document = Arc::new(Document::parse("tenant.yaml", yaml, Format::Yaml)?);
-    /// let (tenant, _) = Tenant::read(&document)?;
+    /// let (tenant, _) = Tenant::read(&document, Reading::Strict)?;
     /// // As `export DWORKERS_DEFAULT_AUTONOMY=autonomous` would set it.
     /// let environment = vec![("DWORKERS_DEFAULT_AUTONOMY".to_owned(), "autonomous".to_owned())];
     /// let settings = Settings::new(None, None, Some((tenant, NamedBy::Caller)), environment)?;
@@ -116,7 +117,7 @@ impl AutonomyConfig {
             ..Block::default()
         };
         let layer = Layer { rank: LayerRank::Start, origin: Origin::named("AutonomyConfig"), block };
-        Ok(Resolution::resolve(Scope::Worker, [&layer], Classifier::builtin())?.policy)
+        Ok(Resolution::resolve(Scope::Worker, [&layer], Classifier::builtin(), Reading::Strict)?.policy)
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use checkrein_core::checkpoint::Verdict;
 use checkrein_core::config::{Settings, env};
-use checkrein_core::document::{Problem, Problems};
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_store::{CheckpointFilter, Store};
 use tempfile::TempDir;
@@ -116,11 +115,7 @@ impl CheckpointStore {
         let store = Store::open(path).map_err(EngineError::from)?;
         // Whoever calls has asked the policy already: what comes here holds.
         let environment = vec![(env::WORKER_AUTONOMY.to_owned(), "manual".to_owned())];
-        let settings = Settings::new(None, None, None, environment).map_err(|error| {
-            let mut problems = Problems::default();
-            problems.push(Problem::error("classify", error.to_string()));
-            EngineError::Settings(problems)
-        })?;
+        let settings = Settings::new(None, None, None, environment).map_err(EngineError::from)?;
         let engine = Engine::new(store, settings);
         let by = Principal::new("library", PrincipalKind::Program, Role::Admin);
         Ok(CheckpointStore { shared: Arc::new(Shared { engine, _directory: directory }), by })
@@ -235,15 +230,29 @@ impl CheckpointStore {
     /// # Ok::<(), CheckpointError>(())
     /// ```
     pub fn wait(&self, id: &str, at_most: Option<Duration>) -> Result<Checkpoint, CheckpointError> {
-        let decided = self.engine().wait_for_checkpoint(&self.by, id, None);
         // A time too far away to be told is no bound.
-        let deadline = at_most.and_then(|at_most| Instant::now().checked_add(at_most));
-        let decided = match deadline {
-            None => block_on(decided)?,
-            Some(deadline) => block_on_until(deadline, decided)
-                .ok_or_else(|| CheckpointError::StillPending { id: id.to_owned() })??,
-        };
-        passed(decided)
+        let bound = at_most.and_then(|at_most| Instant::now().checked_add(at_most));
+        loop {
+            let seen = block_on(self.engine().checkpoint(&self.by, id))?;
+            if seen.checkpoint.status != CheckpointStatus::Pending {
+                // What has timed out counts as rejected, whether or not this can be put on record here.
+                let _ = block_on(self.engine().record_timeouts());
+                return passed(seen);
+            }
+            let left = self.engine().time_left(&seen.checkpoint);
+            let expires = left.and_then(|left| Instant::now().checked_add(left));
+            let decided = self.engine().decided_checkpoint(&self.by, id);
+            let Some(until) = bound.into_iter().chain(expires).min() else {
+                return passed(block_on(decided)?);
+            };
+            match block_on_until(until, decided) {
+                Some(decided) => return passed(decided?),
+                None if bound.is_some_and(|bound| bound <= Instant::now()) => {
+                    return Err(CheckpointError::StillPending { id: id.to_owned() });
+                }
+                None => {}
+            }
+        }
     }
 
     /// In creation order (C7).
@@ -376,6 +385,7 @@ mod tests {
         for (verdict, reason, expected) in [
             (Verdict::Approve, None, "passed"),
             (Verdict::Reject, Some("too short"), "checkpoint `c` is rejected: too short"),
+            (Verdict::Reject, None, "checkpoint `c` is rejected"),
             (
                 Verdict::RequestChanges,
                 Some("add a table"),

@@ -16,6 +16,7 @@ mod server;
 mod kill;
 mod race;
 mod restart;
+mod timeout;
 mod wait;
 
 use std::io::Write;

@@ -82,7 +82,11 @@ async fn values_that_are_secret_here_are_not_told() {
         yaml,
         checkrein_core::document::Format::Yaml,
     );
-    let file = checkrein_core::config::CheckreinFile::read(&std::sync::Arc::new(document.unwrap()));
+    let file = checkrein_core::config::CheckreinFile::read(
+        &std::sync::Arc::new(document.unwrap()),
+        checkrein_core::config::Owner::User,
+        checkrein_core::policy::Reading::Strict,
+    );
     let environment = vec![("DEPLOY_KEY".to_owned(), "hunter2-hunter2".to_owned())];
     let settings =
         checkrein_core::config::Settings::new(None, Some(file.unwrap().0), None, environment).unwrap();

@@ -35,7 +35,7 @@ impl Root {
         }
     }
 
-    /// What is in this directory, in the order of names.
+    /// What is in this directory, in the order of names; an overflow where that is more than anybody needs.
     pub fn entries(&self) -> rustix::io::Result<Vec<Found>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.0)? {
@@ -48,6 +48,9 @@ impl Root {
                 Err(Errno::NOENT) => continue,
                 Err(error) => return Err(error),
             };
+            if entries.len() >= ENTRIES_MAX {
+                return Err(Errno::OVERFLOW);
+            }
             entries.push(Found { name, kind: FileType::from_raw_mode(stat.st_mode), stat });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -130,6 +133,8 @@ impl Root {
         Ok((parent, name))
     }
 }
+
+const ENTRIES_MAX: usize = 1 << 19;
 
 const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)

@@ -75,6 +75,7 @@ impl Bare {
             objects: Objects::Shown,
             most: collect.limits.commits,
             most_bytes: collect.limits.total_bytes,
+            most_files: collect.limits.files,
         })?;
         let had = Before::new(self.list_files(&before.taken)?);
         let had = match history.as_ref().and_then(|history| history.commits.last()) {

@@ -30,6 +30,7 @@ impl Bare {
             objects: Objects::Copied,
             most: collect.limits.commits,
             most_bytes: collect.limits.total_bytes,
+            most_files: collect.limits.files,
         })?;
         let Some(history) = history else { return Ok(None) };
         let joined = self.joined(collect.branch, &history.commits)?;

@@ -56,10 +56,24 @@ pub enum Finding {
     HistoryLost {
         reason: String,
     },
+    /// The same, because of how much they come to.
+    HistoryTooLarge {
+        reason: String,
+    },
     /// The agent's commits were on another branch; they were taken all the same.
     OtherBranch {
         name: String,
     },
+}
+
+impl Finding {
+    /// Whether there was more than can be taken: a person has to look before the agent goes on.
+    pub const fn is_oversized(&self) -> bool {
+        matches!(
+            self,
+            Finding::TooMuch { .. } | Finding::TooManyFiles { .. } | Finding::HistoryTooLarge { .. }
+        )
+    }
 }
 
 impl fmt::Display for Finding {
@@ -92,7 +106,7 @@ impl fmt::Display for Finding {
             }
             Finding::TooDeep { path } => write!(f, "`{path}` was not taken: its path is too long"),
             Finding::Unreadable { path, reason } => write!(f, "`{path}` could not be read: {reason}"),
-            Finding::HistoryLost { reason } => {
+            Finding::HistoryLost { reason } | Finding::HistoryTooLarge { reason } => {
                 write!(f, "the agent's own commits were not taken, its files were: {reason}")
             }
             Finding::OtherBranch { name } => write!(f, "the agent committed on `{name}`; that was taken"),

@@ -12,6 +12,7 @@ use std::path::Path;
 use rustix::fs::FileType;
 
 use super::beneath::Root;
+use super::extent::Extent;
 use super::finding::Finding;
 use crate::branch::Branch;
 use crate::call::Call;
@@ -36,6 +37,8 @@ pub(super) struct Wanted<'a> {
     pub objects: Objects,
     pub most: usize,
     pub most_bytes: u64,
+    /// How many files a commit may have beyond those the branch had.
+    pub most_files: usize,
 }
 
 /// How git gets to see the objects of a clone.
@@ -74,6 +77,7 @@ impl Bare {
                 Ok((Some(History { head: head.oid, commits }), findings))
             }
             Err(Unsound::Reason(reason)) => lost(reason),
+            Err(Unsound::TooLarge(reason)) => Ok((None, vec![Finding::HistoryTooLarge { reason }])),
             // Whatever git says about an agent's objects is the agent's doing, and its files are still there.
             Err(Unsound::Git(error)) => lost(error.to_string()),
         }
@@ -110,12 +114,39 @@ impl Bare {
             let mut file = File::open(&pack).map_err(|error| ForgeError::file(&pack, error))?;
             Ok(io::copy(&mut file, sink)?)
         })?;
+        self.check_extent(wanted, &commits)?;
         Ok(commits)
+    }
+
+    /// Whether every commit can be written out: everything that is done with one takes as long as it has files.
+    fn check_extent(&self, wanted: &Wanted<'_>, commits: &[Commit]) -> Result<(), Unsound> {
+        let had = self.tree_of(&wanted.before.taken)?;
+        let trees: Vec<Oid> = commits.iter().map(|commit| commit.tree.clone()).chain([had.clone()]).collect();
+        let extents = self.extents(&trees)?;
+        let extents = extents.ok_or_else(|| Unsound::TooLarge("their trees are too large".to_owned()))?;
+        let of = |tree: &Oid| extents.get(tree).copied().unwrap_or_default();
+        let files_max = of(&had).files.saturating_add(u64::try_from(wanted.most_files).unwrap_or(u64::MAX));
+        for commit in commits {
+            let Extent { files, path_bytes, depth } = of(&commit.tree);
+            let commit = &commit.oid;
+            let reason = if files > files_max {
+                format!("{commit} has {files} files, at most {files_max} are taken")
+            } else if path_bytes > PATHS_BYTES_MAX {
+                format!("the paths of {commit} are {path_bytes} bytes, at most {PATHS_BYTES_MAX} are taken")
+            } else if depth > DEPTH_MAX {
+                format!("{commit} has directories {depth} deep, at most {DEPTH_MAX} are taken")
+            } else {
+                continue;
+            };
+            return Err(Unsound::TooLarge(reason));
+        }
+        Ok(())
     }
 }
 
 enum Unsound {
     Reason(String),
+    TooLarge(String),
     Git(ForgeError),
 }
 
@@ -130,6 +161,9 @@ struct Head {
     branch: Option<String>,
 }
 
+/// All paths of a commit together, and how deep one may lie: more is not listed, and not written out everywhere.
+const PATHS_BYTES_MAX: u64 = 128 << 20;
+const DEPTH_MAX: u64 = 128;
 const REFERENCE_BYTES: u64 = 4 << 10;
 const PACKED_BYTES: u64 = 4 << 20;
 

@@ -7,6 +7,7 @@
 mod beneath;
 mod collect;
 mod commits;
+mod extent;
 mod finding;
 mod history;
 mod ignored;
@@ -16,7 +17,7 @@ mod walk;
 
 pub use collect::{Collect, Collected};
 pub use finding::Finding;
-pub use remove::remove_all;
+pub use remove::{remove_all, remove_at};
 
 use std::collections::BTreeMap;
 use std::fs;

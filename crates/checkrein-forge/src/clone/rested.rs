@@ -98,7 +98,8 @@ impl Bare {
             }
             changes.push((path, kind));
         }
-        let Some(contents) = self.contents(&wanted, CHANGED_BYTES_MAX)? else { return Ok(None) };
+        // Files that cannot be read are not used again.
+        let Ok(Some(contents)) = self.contents(&wanted, CHANGED_BYTES_MAX) else { return Ok(None) };
         let mut contents = contents.into_iter();
         let with_content = |(path, kind): (TreePath, Option<EntryKind>)| match kind {
             None => Some(Changed::Gone(path)),

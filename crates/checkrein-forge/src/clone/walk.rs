@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
 
 use super::Limits;
 use super::beneath::{Found, Root};
@@ -155,6 +156,11 @@ impl<'a> Walk<'a> {
         }
         let entries = match self.root.directory(directory).and_then(|opened| opened.entries()) {
             Ok(entries) => entries,
+            Err(Errno::OVERFLOW) => {
+                self.left_out += 1;
+                self.taken.extend(self.before.below(directory).map(keep));
+                return Ok(());
+            }
             Err(error) => {
                 // What cannot be seen was not deleted.
                 self.taken.extend(self.before.below(directory).map(keep));
@@ -201,6 +207,10 @@ impl<'a> Walk<'a> {
             FileType::Directory => level.new_directories.push(path),
             FileType::RegularFile | FileType::Symlink if self.before.is_tracked(&path) => {
                 self.take(path, &entry)
+            }
+            // No more is looked at than could be taken, with some that are ignored.
+            FileType::RegularFile | FileType::Symlink if level.new_files.len() > self.limits.files * 4 => {
+                self.left_out += 1;
             }
             FileType::RegularFile | FileType::Symlink => level.new_files.push((path, entry)),
             _ => self.findings.push(Finding::NotAFile { path }),

@@ -62,21 +62,21 @@ pub(super) fn files(listed: &[u8]) -> Result<Vec<FileDiff>, ForgeError> {
 /// can be taken for a header.
 pub(super) fn hunks(text: &[u8], whole: bool, limits: &DiffLimits, files: &mut [FileDiff]) {
     let mut lines = Lines { rest: text, whole };
-    let mut ended = false;
     let mut pending = lines.next();
     for file in files.iter_mut() {
         // A file that became something else is shown as deleted and added.
         let sections = if file.change == Change::Retyped { 2 } else { 1 };
         for _ in 0..sections {
             if !pending.is_some_and(|line| line.starts_with(b"diff --git ")) {
-                ended = true;
                 break;
             }
             pending = section(&mut lines, limits, file);
         }
-        if ended || (pending.is_none() && !whole) {
-            file.cut |= !whole && !file.binary && file.added + file.removed > 0;
-        }
+        // Whatever the reason, what was counted and did not come is missing.
+        let changed =
+            file.hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.kind != LineKind::Same);
+        let came = u64::try_from(changed.count()).unwrap_or(u64::MAX);
+        file.cut |= !file.binary && came != file.added + file.removed;
     }
 }
 
@@ -156,7 +156,15 @@ impl Range {
             b'-' => LineKind::Removed,
             _ => return None,
         };
-        let text = String::from_utf8_lossy(content.get(..most).unwrap_or(content)).into_owned();
+        let shown = content.get(..most).unwrap_or(content);
+        // A character that would be cut in two is left out as a whole.
+        let shown = match std::str::from_utf8(shown) {
+            Err(error) if shown.len() < content.len() && error.error_len().is_none() => {
+                shown.get(..error.valid_up_to()).unwrap_or(shown)
+            }
+            _ => shown,
+        };
+        let (text, cut_bytes) = (String::from_utf8_lossy(shown).into_owned(), content.len() - shown.len());
         let old_number = (kind != LineKind::Added).then_some(self.old);
         let new_number = (kind != LineKind::Removed).then_some(self.new);
         if old_number.is_some() {
@@ -167,7 +175,7 @@ impl Range {
             self.new += 1;
             self.new_left = self.new_left.saturating_sub(1);
         }
-        Some(Line { kind, old_number, new_number, text, no_line_break: false })
+        Some(Line { kind, old_number, new_number, text, cut_bytes, no_line_break: false })
     }
 }
 

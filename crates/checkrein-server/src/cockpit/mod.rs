@@ -45,7 +45,7 @@ use axum::routing::{MethodFilter, get, on};
 
 use crate::app::App;
 use page::Page;
-pub use problem::nothing_there;
+pub use problem::{nothing_there, only_forms};
 
 /// The one list of pages.
 fn pages() -> Vec<Page> {

@@ -5,13 +5,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams, Request};
-use axum::http::{Method, header, request::Parts};
+use axum::http::{HeaderMap, Method, Uri, header, request::Parts};
 use axum::response::Response;
 use checkrein_engine::Act;
 
 use super::door;
 use super::fields::Fields;
 use super::layout;
+use super::link;
 use super::problem;
 use super::view::Shown;
 use super::visit::Visit;
@@ -110,7 +111,11 @@ async fn answered(app: &App, page: &Page, request: Request) -> Response {
     let (mut parts, body) = request.into_parts();
     let headers = Arc::new(parts.headers.clone());
     let uri = parts.uri.clone();
-    let here = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+    // A form is sent to an address that cannot be looked at: what leads back leads to the page it was on.
+    let here = match page.method {
+        Method::POST => sent_from(&headers),
+        _ => uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
+    };
     let peer = parts.extensions.get::<Peer>().map(|Peer(address)| address.ip());
     let guest = match door::guest(app, &parts, peer).await {
         Ok(guest) => guest,
@@ -155,6 +160,13 @@ async fn go(
         }
     }
     (page.handler)(visit.clone()).await
+}
+
+/// The path and query of the page a form was on, where the browser says it.
+fn sent_from(headers: &HeaderMap) -> String {
+    let page = headers.get(header::REFERER).and_then(|value| value.to_str().ok()?.parse::<Uri>().ok());
+    let path = page.as_ref().and_then(Uri::path_and_query).map(|path| path.as_str());
+    path.filter(|path| link::is_local(path)).unwrap_or("/").to_owned()
 }
 
 async fn path_of(parts: &mut Parts) -> Vec<(String, String)> {

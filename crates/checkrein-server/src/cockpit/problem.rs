@@ -44,19 +44,31 @@ pub fn page(app: &App, visit: Option<&Visit>, headers: &HeaderMap, problem: &Pro
 
 /// A page that does not exist, for whoever reads pages.
 pub async fn nothing_there(app: &App, parts: &Parts) -> Option<Response> {
+    let problem = Problem::new(Kind::NotFound, format!("there is no page `{}`", parts.uri.path()))
+        .hint("the link may be old; the inbox has everything that waits");
+    instead(app, parts, &problem).await
+}
+
+/// An address that only takes forms, for whoever reads pages.
+pub async fn only_forms(app: &App, parts: &Parts) -> Option<Response> {
+    let problem = Problem::new(Kind::MethodNotAllowed, format!("`{}` is no page", parts.uri.path()))
+        .hint("it takes a form; go back to the page the form is on and send it from there");
+    instead(app, parts, &problem).await
+}
+
+/// What is shown instead of a page.
+async fn instead(app: &App, parts: &Parts, problem: &Problem) -> Option<Response> {
     let (headers, path) = (&parts.headers, parts.uri.path());
     let wants = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     if !wants.is_some_and(|wants| wants.contains("text/html")) || path.starts_with("/v1/") {
         return None;
     }
-    let problem = Problem::new(Kind::NotFound, format!("there is no page `{path}`"))
-        .hint("the link may be old; the inbox has everything that waits");
     // Whoever is known keeps the way to everything else.
     let guest = door::guest(app, parts, None).await.ok().flatten();
     let known = guest.as_ref().map(|guest| (guest.by.clone(), guest.session.clone()));
     let call = Call::visiting(app, known, Vec::new(), Arc::new(headers.clone()), None);
     let visit = Visit::new(call, guest, headers, "/".to_owned(), "");
-    Some(page(app, Some(&visit), headers, &problem))
+    Some(page(app, Some(&visit), headers, problem))
 }
 
 /// A problem as all that there is on a page.

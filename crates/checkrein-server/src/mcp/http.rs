@@ -19,7 +19,7 @@ use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::asking::{Caller, Look};
-use super::{Mcp, Place};
+use super::{Mcp, Place, exact};
 use crate::app::App;
 use crate::call;
 use crate::connection::Peer;
@@ -48,6 +48,7 @@ impl Endpoint {
             engine: Some(app.shared_engine()),
             attempt: None,
             experts: app.experts(),
+            tools_listed: None,
             directory: None,
             by: None,
             closing: Some(app.closing_watch()),
@@ -108,7 +109,10 @@ impl Endpoint {
         parts.headers.remove(header::AUTHORIZATION);
         parts.headers.remove(header::COOKIE);
         let ends = parts.method == Method::DELETE;
-        let response = self.service.handle(Request::from_parts(parts, Body::from(body))).await;
+        let response = self
+            .service
+            .handle(Request::from_parts(parts, Body::from(exact::noted(&body).into_owned())))
+            .await;
         let begun = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         match (session, begun) {
             (Some(ended), _) if ends => self.sessions.forget(&ended),

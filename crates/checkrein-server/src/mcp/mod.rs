@@ -3,6 +3,7 @@
 
 mod asking;
 mod elicit;
+mod exact;
 pub(crate) mod http;
 mod page;
 mod prompt;
@@ -11,6 +12,7 @@ mod tool;
 mod tools;
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use checkrein_core::principal::Principal;
@@ -45,6 +47,8 @@ pub struct Place {
     pub directory: Option<String>,
     /// Whoever acts, unless each request says so itself.
     pub by: Option<Principal>,
+    /// Made once the client has asked for the tools.
+    pub tools_listed: Option<PathBuf>,
     /// Becomes true when the server ends.
     pub closing: Option<watch::Receiver<bool>>,
 }
@@ -87,7 +91,7 @@ impl Mcp {
         W: tokio::io::AsyncWrite + Send + Unpin + 'static,
     {
         use rmcp::service::ServerInitializeError;
-        let running = match rmcp::serve_server(self, (input, output)).await {
+        let running = match rmcp::serve_server(self, (exact::noting(input), output)).await {
             Ok(running) => running,
             // A client that goes before it has said anything is nobody's error.
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -147,6 +151,11 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let caller = self.caller(&context)?;
+        if let Some(proof) = &self.place.tools_listed {
+            std::fs::write(proof, b"").map_err(|error| {
+                ErrorData::internal_error(format!("`{}` cannot be written: {error}", proof.display()), None)
+            })?;
+        }
         Ok(ListToolsResult::with_all_items(self.tools_of(&caller).map(Tool::described).collect()))
     }
 
@@ -159,6 +168,9 @@ impl ServerHandler for Mcp {
         let Some(tool) = self.tools_of(&caller).find(|tool| tool.name == request.name) else {
             return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
         };
+        if let Some(problem) = exact::refusal(&context.meta).filter(|_| tool.exact) {
+            return Ok(self.failed(&problem).into());
+        }
         let arguments = serde_json::to_vec(&request.arguments.clone().unwrap_or_default());
         let arguments = arguments.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         let asking = Asking { place: self.place_of(&caller), caller, context, request };

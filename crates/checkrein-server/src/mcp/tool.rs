@@ -64,6 +64,8 @@ pub struct Tool {
     pub act: Act,
     pub needs: Needs,
     pub effect: Effect,
+    /// Whether arguments that reading would change are refused.
+    pub exact: bool,
     pub schema: Arc<JsonObject>,
     pub handler: Arc<Handler>,
 }
@@ -84,7 +86,7 @@ impl Tool {
         };
         let effect = if act == Act::Read { Effect::Looks } else { Effect::Changes };
         let (needs, schema) = (Needs::Store, Arc::new(schema::<B>()));
-        Tool { name, about, act, needs, effect, schema, handler: Arc::new(answer) }
+        Tool { name, about, act, needs, effect, exact: B::EXACT, schema, handler: Arc::new(answer) }
     }
 
     /// A tool that asks something of the caller's session of frames. Every one of them takes the
@@ -123,6 +125,7 @@ impl Tool {
             act,
             needs: Needs::Store,
             effect,
+            exact: false,
             schema: Arc::new(schema),
             handler: Arc::new(handler),
         }

@@ -153,7 +153,7 @@ pub fn router(app: &App) -> Router {
         router = router.route(path, on(filter, handler));
     }
     let mcp = Endpoint::new(app);
-    let nowhere = app.clone();
+    let (nowhere, forms) = (app.clone(), app.clone());
     cockpit::add(router, app)
         .route(http::PATH, any(move |request: Request| mcp.clone().answer(request)))
         .fallback(move |request: Request| async move {
@@ -165,9 +165,13 @@ pub fn router(app: &App) -> Router {
                 .hint("`GET /v1/openapi.json` lists what there is")
                 .into_response()
         })
-        .method_not_allowed_fallback(|request: Request| async move {
-            let (method, path) = (request.method(), request.uri().path());
-            Problem::new(Kind::MethodNotAllowed, format!("`{path}` does not take {method}"))
+        .method_not_allowed_fallback(move |request: Request| async move {
+            let (parts, _) = request.into_parts();
+            if let Some(page) = cockpit::only_forms(&forms, &parts).await {
+                return page;
+            }
+            let (method, path) = (&parts.method, parts.uri.path());
+            Problem::new(Kind::MethodNotAllowed, format!("`{path}` does not take {method}")).into_response()
         })
         .layer(from_fn_with_state(app.clone(), door::pass))
 }

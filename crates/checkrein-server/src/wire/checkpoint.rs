@@ -4,10 +4,11 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use checkrein_core::checkpoint::{self, CheckpointStatus, Verdict};
 use checkrein_core::deliverable::{Deliverable, Digest};
+use checkrein_core::omission::Omission;
 use checkrein_engine::{CheckpointView, Judged, Naming, NewCheckpoint, VerdictRequest};
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::review::{BadComment, CommentBody};
@@ -61,6 +62,9 @@ pub struct WholeCheckpoint {
     pub deliverable: Value,
     pub round: u32,
     pub comments: Vec<Value>,
+    /// What no view shows of it; an approval then has to be `confirmed`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_shown: Vec<Omission>,
 }
 
 impl From<&CheckpointView> for WholeCheckpoint {
@@ -76,6 +80,11 @@ impl From<&CheckpointView> for WholeCheckpoint {
             deliverable,
             round: view.checkpoint.round,
             comments: Vec::new(),
+            not_shown: view
+                .content
+                .as_ref()
+                .map(|content| Omission::of_content(content, view.checkpoint.run.is_some()))
+                .unwrap_or_default(),
         }
     }
 }
@@ -85,7 +94,9 @@ impl WholeCheckpoint {
     pub fn bytes(&self) -> Option<usize> {
         let object = self.deliverable.as_object().filter(|object| object.len() == 1)?;
         let encoded = object.get("base64")?.as_str()?;
-        BASE64_STANDARD.decode(encoded).ok().map(|bytes| bytes.len())
+        // JSON that looks the same is JSON.
+        let bytes = BASE64_STANDARD.decode(encoded).ok()?;
+        (Digest::of(&bytes) == self.checkpoint.digest).then_some(bytes.len())
     }
 }
 
@@ -109,8 +120,9 @@ pub struct CheckpointRequest {
     #[schemars(length(min = 1))]
     pub kind: String,
     /// What to approve: a text, or any JSON
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub deliverable: Value,
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    pub deliverable: Option<Value>,
     /// What to approve, where it is neither text nor JSON
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deliverable_base64: Option<String>,
@@ -118,6 +130,11 @@ pub struct CheckpointRequest {
 
 fn deliverable() -> String {
     "deliverable".to_owned()
+}
+
+/// Null is something to approve; a field that is left out is not.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// Why a request cannot be one.
@@ -136,13 +153,13 @@ impl TryFrom<CheckpointRequest> for NewCheckpoint {
 
     fn try_from(request: CheckpointRequest) -> Result<NewCheckpoint, BadDeliverable> {
         let deliverable = match (request.deliverable, request.deliverable_base64) {
-            (Value::Null, None) => return Err(BadDeliverable::Nothing),
-            (Value::Null, Some(base64)) => {
+            (None, None) => return Err(BadDeliverable::Nothing),
+            (None, Some(base64)) => {
                 let bytes = BASE64_STANDARD.decode(base64).map_err(|_| BadDeliverable::NotBase64)?;
                 Deliverable::from_bytes(bytes)
             }
-            (value, None) => Deliverable::from_json(value),
-            (_, Some(_)) => return Err(BadDeliverable::Both),
+            (Some(value), None) => Deliverable::from_json(value),
+            (Some(_), Some(_)) => return Err(BadDeliverable::Both),
         };
         let CheckpointRequest { id, worker, phase, kind, .. } = request;
         Ok(NewCheckpoint { id, worker, phase, kind, deliverable })
@@ -153,9 +170,9 @@ impl TryFrom<CheckpointRequest> for NewCheckpoint {
 impl From<NewCheckpoint> for CheckpointRequest {
     fn from(new: NewCheckpoint) -> CheckpointRequest {
         let (deliverable, deliverable_base64) = match new.deliverable {
-            Deliverable::Text(text) => (Value::String(text), None),
-            Deliverable::Json(value) => (value, None),
-            Deliverable::Bytes(bytes) => (Value::Null, Some(BASE64_STANDARD.encode(bytes))),
+            Deliverable::Text(text) => (Some(Value::String(text)), None),
+            Deliverable::Json(value) => (Some(value), None),
+            Deliverable::Bytes(bytes) => (None, Some(BASE64_STANDARD.encode(bytes))),
         };
         let NewCheckpoint { id, worker, phase, kind, .. } = new;
         CheckpointRequest { id, worker, phase, kind, deliverable, deliverable_base64 }
@@ -180,7 +197,7 @@ pub struct VerdictBody {
     /// With a request for changes: on a new branch instead of the one that was looked at
     #[serde(default)]
     pub start_over: bool,
-    /// Approve although changes are requested of single files
+    /// Approve although changes are requested of single files, or parts are not shown
     #[serde(default)]
     pub confirmed: bool,
 }

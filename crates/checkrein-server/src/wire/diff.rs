@@ -1,9 +1,8 @@
 //! What changed, as programs see it.
 
-use checkrein_core::run::job::FileMark;
+use checkrein_core::run::job::{FileMark, FileMarks};
 use checkrein_core::word_diff::{self, word_diff};
 use checkrein_forge::{Change, LineKind};
-use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +21,9 @@ pub struct FileDiff {
     /// approved, changes_requested, or null
     #[schemars(with = "Option<String>")]
     pub mark: Option<FileMark>,
+    /// It was approved, and its content has changed since; marking it again takes this away
+    #[serde(default)]
+    pub mark_lapsed: bool,
     pub change: ChangeWord,
     /// Where a renamed file was
     pub from: Option<String>,
@@ -36,6 +38,7 @@ pub struct FileDiff {
     #[serde(default)]
     pub link_target: Option<String>,
     pub binary: bool,
+    /// Whether lines of it, or the ends of some, are missing
     pub cut: bool,
     pub hunks: Vec<Hunk>,
 }
@@ -64,12 +67,19 @@ pub struct Line {
     pub old: Option<u32>,
     pub new: Option<u32>,
     pub text: String,
+    /// How many bytes are missing at its end
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut_bytes: usize,
     /// The file ends here without a line break
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_line_break: bool,
     /// The line in pieces, where only some of its words changed
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<Piece>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -87,7 +97,7 @@ pub struct Piece {
 }
 
 impl Diff {
-    pub fn of(diff: &checkrein_forge::Diff, marks: &IndexMap<String, FileMark>) -> Diff {
+    pub fn of(diff: &checkrein_forge::Diff, marks: &FileMarks) -> Diff {
         Diff {
             added: diff.added,
             removed: diff.removed,
@@ -98,7 +108,7 @@ impl Diff {
 }
 
 impl FileDiff {
-    fn of(file: &checkrein_forge::FileDiff, marks: &IndexMap<String, FileMark>) -> FileDiff {
+    fn of(file: &checkrein_forge::FileDiff, marks: &FileMarks) -> FileDiff {
         let path = file.path.to_string();
         let (change, from) = match &file.change {
             Change::Added => (ChangeWord::Added, None),
@@ -108,7 +118,8 @@ impl FileDiff {
             Change::Renamed { from, .. } => (ChangeWord::Renamed, Some(from.to_string())),
         };
         FileDiff {
-            mark: marks.get(&path).copied(),
+            mark: marks.mark(&path),
+            mark_lapsed: marks.is_lapsed(&path),
             path,
             change,
             from,
@@ -118,7 +129,7 @@ impl FileDiff {
             new_mode: file.new_kind.map(|kind| kind.mode().to_owned()),
             link_target: file.link_target().map(str::to_owned),
             binary: file.binary,
-            cut: file.cut,
+            cut: file.is_cut(),
             hunks: file.hunks.iter().map(Hunk::of).collect(),
         }
     }
@@ -179,6 +190,7 @@ impl Line {
             old: line.old_number,
             new: line.new_number,
             text: line.text.clone(),
+            cut_bytes: line.cut_bytes,
             no_line_break: line.no_line_break,
             words: Vec::new(),
         }
@@ -196,6 +208,7 @@ mod tests {
             old_number: None,
             new_number: None,
             text: text.to_owned(),
+            cut_bytes: 0,
             no_line_break: false,
         };
         let hunk = Hunk::of(&checkrein_forge::Hunk {

@@ -27,6 +27,7 @@ pub struct JobItem {
     /// The phase it is in; null before the first one
     pub phase: Option<String>,
     pub round: u32,
+    /// By the whole job
     pub spent: Spent,
 }
 
@@ -37,7 +38,7 @@ impl From<&StoredRun> for JobItem {
             run: RunItem::from(stored),
             phase: job.filter(|job| job.phase.number > 0).map(|job| job.phase.name()),
             round: job.map_or(1, |job| job.phase.round),
-            spent: job.map(|job| job.spent).unwrap_or_default(),
+            spent: job.map(|job| job.spent_total).unwrap_or_default(),
         }
     }
 }
@@ -82,8 +83,11 @@ pub struct Job {
     pub forge: Option<ForgeLink>,
     /// Comments the agent was not given yet
     pub comments_waiting: usize,
-    /// Since a person last approved
+    /// By the whole job
     pub spent: Spent,
+    /// Since a person last answered: this is what its budget counts
+    #[serde(default)]
+    pub spent_since_answer: Spent,
     #[schemars(with = "Object")]
     pub response_totals: Tally,
     pub config: JobConfig,
@@ -188,7 +192,8 @@ impl Job {
             branches: job.branches.iter().map(branch).collect(),
             forge: job.view.forge_link(&state.phase.name()).map(ForgeLink::from),
             comments_waiting: state.comments.iter().filter(|comment| comment.waits()).count(),
-            spent: state.spent,
+            spent: state.spent_total,
+            spent_since_answer: state.spent,
             response_totals: run.response_totals,
             config: JobConfig {
                 agent: job.view.run.definition.plan.agent.clone(),

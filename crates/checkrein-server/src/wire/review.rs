@@ -2,8 +2,9 @@
 
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::deliverable::Digest;
+use checkrein_core::omission::Omission;
 use checkrein_core::run::job::{self, FileMark, NewComment, Tag};
-use checkrein_engine::{Found, ReviewMaterial, Reviewed, threads};
+use checkrein_engine::{Found, ReviewMaterial, Reviewed, omissions, threads};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,9 @@ pub struct Review {
     pub since_last_round: Option<Diff>,
     pub comments: Vec<Comment>,
     pub threads: Vec<Thread>,
+    /// What no view shows of it; an approval then has to be `confirmed`
+    #[serde(default)]
+    pub not_shown: Vec<Omission>,
 }
 
 /// A finding and the phase it is of.
@@ -167,6 +171,7 @@ impl Review {
                 .as_ref()
                 .map(|since| Diff::of(since, &reviewed.marks)),
             comments: reviewed.comments.iter().map(Comment::from).collect(),
+            not_shown: omissions(&material.diff),
             threads: Thread::all(reviewed, material),
         }
     }

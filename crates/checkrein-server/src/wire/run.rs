@@ -100,6 +100,8 @@ pub struct Run {
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// When a paused run is resumed by itself, if a server or a worker runs then
+    pub retry_at: Option<Timestamp>,
     pub duration_ms: u64,
     /// The checkpoint it waits at
     pub checkpoint: Option<String>,
@@ -136,8 +138,13 @@ pub struct JobOfRun {
     pub phase: JobPhase,
     #[schemars(with = "Vec<Object>")]
     pub comments: Vec<Comment>,
+    /// By the whole job
     #[schemars(with = "Object")]
     pub spent: Spent,
+    /// Since a person last answered: this is what its budget counts
+    #[serde(default)]
+    #[schemars(with = "Object")]
+    pub spent_since_answer: Spent,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -191,6 +198,7 @@ impl Run {
             created_at: state.created_at,
             started_at: state.started_at,
             ended_at: state.ended_at,
+            retry_at: state.retry_at,
             duration_ms: report.duration_ms,
             checkpoint: view.checkpoint.clone(),
             hold: state.hold.clone(),
@@ -210,7 +218,8 @@ impl Run {
                 definition: definition.clone(),
                 phase: state.phase.clone(),
                 comments: state.comments.clone(),
-                spent: state.spent,
+                spent: state.spent_total,
+                spent_since_answer: state.spent,
             }),
             placement: None,
         }

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { looks, until, world } from "./world.mjs";
+import { looks, until, world, settings } from "./world.mjs";
 
 const AGENT = String.raw`
 answer() { printf '%s\n' "$1" > "$CHECKREIN_RESULT"; }
@@ -50,9 +50,7 @@ before(async () => {
     model.stdout.on("data", (lines) => (asked += lines));
   });
   here = await world(AGENT, (directory) => {
-    mkdirSync(join(directory, "config", "checkrein"), { recursive: true });
-    const companion = { model: { api: "anthropic", model: "scripted", url: place } };
-    writeFileSync(join(directory, "config", "checkrein", "checkrein.yaml"), JSON.stringify({ companion }));
+    settings(directory, { companion: { model: { api: "anthropic", model: "scripted", url: place } } });
   });
 });
 after(async () => {

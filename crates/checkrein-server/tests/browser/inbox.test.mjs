@@ -144,6 +144,41 @@ test("by keyboard alone", async () => {
   assert.notEqual(outline, "none");
 });
 
+test("whoever has to sign in again comes back to what they wrote", async () => {
+  await ask("again");
+  const page = await here.visitor("bob");
+  await page.goto(`${here.address}/checkpoints/again`);
+  await page.click("[data-otherwise]");
+  await page.fill("textarea[name=reason]", "the third paragraph\nis missing");
+  await page.context().clearCookies();
+  await page.click("button[value=reject]");
+  await page.waitForSelector("#sign-in");
+  await page.waitForSelector(".notice:has-text('what you wrote is kept')");
+  await sound(page, "signed out");
+  await here.signIn(page, "bob");
+  await page.waitForURL(/\/checkpoints\/again$/);
+  await page.waitForSelector(".notice:has-text('signed in again')");
+  assert.equal(await page.inputValue("textarea[name=reason]"), "the third paragraph\nis missing");
+  assert.equal(await status("again"), "pending", "nothing is decided by signing in");
+  await page.click("button[value=reject]");
+  await until(async () => (await status("again")) === "rejected");
+  // What was sent is not offered again, nor to somebody else.
+  await page.goto(`${here.address}/checkpoints/again`);
+  assert.equal(await page.locator(".notice:has-text('signed in again')").count(), 0);
+
+  // A form that stays on its page.
+  await ask("in-place");
+  await page.goto(`${here.address}/inbox`);
+  await page.context().clearCookies();
+  await row(page, "in-place").locator("[data-approve]").click();
+  await page.waitForSelector("#sign-in");
+  await here.signIn(page, "bob");
+  await page.waitForURL(/\/inbox$/);
+  await row(page, "in-place").locator("[data-approve]").click();
+  await until(async () => (await status("in-place")) === "approved");
+  await page.context().close();
+});
+
 test("without a script a person looks, and decides with the token", async () => {
   await ask("plain");
   const context = await here.browser.newContext({ javaScriptEnabled: false });

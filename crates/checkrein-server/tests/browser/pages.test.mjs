@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -51,7 +51,7 @@ before(async () => {
   run = (await here.api("ann", "/v1/runs", { workflow: WORKFLOW, target: `release 4.2 ${EVIL}` })).run_id;
   await until(async () => (await here.api("ann", `/v1/runs/${run}`)).checkpoint);
   for (const [id, worker, kind] of [["draft-1", "writer", "deliverable"], [EVIL, EVIL, "final_output"], ["schema", "planner", "phase_transition"]]) {
-    await here.api("ann", "/v1/checkpoints", { id, worker, phase: "draft", type: kind, deliverable: `Dear customers, ${EVIL}\n\nthis year was good.` });
+    await here.api("ann", "/v1/checkpoints", { id, worker, phase: "draft", type: kind, deliverable: `Dear customers, ${EVIL}\n\nthis year was good.\n${"It was long.\n".repeat(60)}` });
   }
   await here.api("ann", "/v1/webhooks", { url: "https://hooks.example/team", name: `team ${EVIL}` });
   for (const move of [
@@ -230,7 +230,16 @@ test("tokens are made and revoked, webhooks added, tried and removed", async () 
   await looks(ann, "people-secret");
   await ann.goto(`${here.address}/people`);
   assert.ok(!(await ann.content()).includes("chk_"));
-  await ann.click("#tokens li:has-text('carl') >> text=Revoke");
+  // Nothing is revoked by one click, and a thought can be changed.
+  const carl = ann.locator("#tokens li:has-text('carl')");
+  await carl.locator("summary").click();
+  await carl.locator("text=It cannot be taken back").waitFor();
+  await looks(ann, "people-revoke");
+  await carl.locator("summary").click();
+  assert.equal(await carl.locator("button").isVisible(), false);
+  assert.ok(!(await carl.innerText()).includes("revoked"));
+  await carl.locator("summary").click();
+  await carl.locator("button:has-text('Revoke the token of carl')").click();
   await ann.waitForSelector("text=is worthless now");
   await ann.goto(`${here.address}/webhooks`);
   await ann.fill("#url", "http://127.0.0.1:9/hook");
@@ -248,6 +257,26 @@ test("tokens are made and revoked, webhooks added, tried and removed", async () 
   await ann.click("summary:has-text('Remove…')");
   await ann.click("text=Remove the webhook");
   await ann.waitForSelector("text=The webhook is removed.");
+});
+
+test("output shows up while it is written", async () => {
+  const go = (word) => join(here.place, word);
+  const wait = (word) => `until [ -e '${go(word)}' ]; do sleep 0.1; done`;
+  const script = `echo first; ${wait("one")}; seq 1 200; echo second; ${wait("two")}`;
+  const workflow = { id: "slow", phases: { build: { steps: [{ id: "print", run: script }] } } };
+  const { run_id: id } = await here.api("ann", "/v1/runs", { workflow });
+  await ann.goto(`${here.address}/runs/${id}/output`);
+  await ann.waitForSelector("#outputs pre:has-text('first')");
+  assert.ok(!(await ann.innerText("#outputs")).includes("second"));
+  writeFileSync(go("one"), "");
+  await ann.waitForSelector("#outputs pre:has-text('second')");
+  assert.equal((await here.api("ann", `/v1/runs/${id}`)).status, "running", "it is shown before the step ends");
+  // Who reads the end goes on reading the end; who reads elsewhere stays there.
+  const pre = ann.locator("#outputs pre");
+  assert.ok(await pre.evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight < 8));
+  await sound(ann, "output under way");
+  writeFileSync(go("two"), "");
+  await ann.waitForSelector("#works:not(:has([data-works]))", { state: "attached" });
 });
 
 test("the audit is searched and kept", async () => {

@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { fits, looks, sound, until, world } from "./world.mjs";
+import { fits, inSight, looks, sound, until, world } from "./world.mjs";
 
 /** Plans twice, works, is done. What it writes is as hostile as it can be. */
 const AGENT = String.raw`
@@ -34,7 +34,7 @@ See [the workspace](workspace.md), [this](javascript:alert(1)) and <script>alert
 const answer = "<b>42</b>"; // <script>alert(1)</script>
 ~~~
 PLAN
-       mkdir -p 'odd' && echo x > 'odd/<img src=x onerror=alert(1)>.txt'
+       mkdir -p 'odd' && printf '\211PNG\000\001' > 'odd/0.png' && echo x > 'odd/<img src=x onerror=alert(1)>.txt'
        answer '{"summary": "planned <script>alert(1)</script>", "next_todos": ["write the letter <img src=x onerror=alert(1)>"], "confidence": 0.8, "warnings": ["the mat is old <script>alert(1)</script>"]}' ;;
   1.*) sed -i 's/The cat sits/The dog sits/' plan.md
        answer '{"summary": "planned again", "next_todos": ["write the letter"], "comment_replies": [{"id": "c1", "text": "It is a **dog** now <script>alert(1)</script>"}]}' ;;
@@ -150,6 +150,7 @@ test("a person reviews a job from its plan to its end", async () => {
   await page.waitForSelector(".notice.good:has-text('saved as a commit in your name')");
   assert.ok((await page.locator("#commits").innerText()).includes("a better place"));
   assert.ok((await page.locator(".prose").first().innerText()).includes("on the sofa"));
+  await page.check("#verdict input[name=confirmed]");
   await page.click("[data-approve]");
   await page.waitForSelector(".notice.good:has-text('Approved')");
 
@@ -172,6 +173,10 @@ test("a person reviews a job from its plan to its end", async () => {
   await page.click(".toolbar a:has-text('Side by side')");
   await page.waitForSelector("table.diff.split");
   await looks(page, "review-split");
+  // What is not shown is approved by who says so (R17).
+  await page.click("[data-approve]");
+  await page.waitForSelector(".notice.bad:has-text('picture.bin: a file that is not text')");
+  await page.check("#verdict input[name=confirmed]");
   await page.click("[data-approve]");
   await page.waitForSelector(".notice.good:has-text('Approved')");
   await until(async () => (await here.api("ann", `/v1/jobs/${id}`)).status.startsWith("completed"));
@@ -251,6 +256,7 @@ test("a conflict is settled in the browser", async () => {
   git("-C", other, "-c", "user.name=carla", "-c", "user.email=c@example.com", "commit", "--quiet", "--message", "another");
   git("-C", other, "push", "--quiet", "origin", "main");
   await page.goto(at(review));
+  await page.check("#verdict input[name=confirmed]");
   await page.click("[data-approve]");
   const held = await here.held(id, review);
   await page.goto(at(held));
@@ -263,6 +269,7 @@ test("a conflict is settled in the browser", async () => {
   await page.click("button:has-text('Settle with one commit')");
   await page.waitForSelector(".notice.good:has-text('settled')");
   assert.equal(await page.locator("#conflict").count(), 0);
+  await page.check("#verdict input[name=confirmed]");
   await page.click("[data-approve]");
   await page.waitForSelector(".notice.good:has-text('Approved')");
   await here.held(id, review, held);
@@ -295,6 +302,105 @@ test("with the keyboard alone", async () => {
   await press("Control+Enter");
   await page.waitForSelector(".notice.good:has-text('Changes are requested')");
   await sound(page, "keyboard");
+  await page.context().close();
+});
+
+test("keys stay at the file one is at, and what is done there is told in sight", async () => {
+  const { review } = await here.job("Write with many files");
+  const page = await here.visitor("ann");
+  const press = async (...keys) => { for (const key of keys) await page.keyboard.press(key); };
+  const files = () => page.locator("section.file").evaluateAll((cards) => cards.map((card) => card.dataset.file));
+  const file = () => page.evaluate(() => (document.querySelector("[data-line].cur")?.closest("section.file") ?? document.querySelector("section.file.here"))?.dataset.file);
+  const marked = (path) => page.waitForSelector(`.file[data-file="${path}"] button[data-mark=approved][aria-pressed=true]`);
+  const visibleLines = () => page.locator("section.file [data-line]").evaluateAll((lines) => {
+    const seen = lines.filter((line) => line.getClientRects().length > 0);
+    return seen.findIndex((line) => line.classList.contains("cur"));
+  });
+  // A fresh page: the first line, then the next.
+  await page.goto(at(review));
+  await page.waitForSelector("section.file");
+  await press("j");
+  assert.equal(await visibleLines(), 0);
+  await press("j", "j");
+  assert.equal(await visibleLines(), 2);
+
+  await page.goto(at(review));
+  await page.waitForSelector("section.file");
+  const all = await files();
+  await press("n", "m");
+  await marked(all[0]);
+  await page.waitForSelector("#said .notice:has-text('Kept')");
+  await press("n");
+  assert.equal(await file(), all[1], "after the file that was marked comes the next");
+  await press("m");
+  await marked(all[1]);
+  await inSight(page, "#said .notice");
+  assert.equal(await page.locator(".file button[data-mark=approved][aria-pressed=true]").count(), 2, "the first keeps its mark");
+
+  // From an image, to the file after it.
+  while ((await file()) !== "odd/0.png") await press("n");
+  assert.equal(await page.locator(".file[data-file='odd/0.png'] [data-edit]").count(), 0, "an image is not edited on a page");
+  assert.equal(await page.locator(`.file[data-file="${all[0]}"] [data-edit]`).count(), 1);
+  await press("j");
+  assert.equal(await file(), all[all.indexOf("odd/0.png") + 1]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await press("m");
+  await page.waitForSelector("#said .notice:has-text('Kept')");
+  await inSight(page, "#said .notice");
+  await page.click("#said .dismiss");
+  assert.equal(await page.locator("#said .notice").count(), 0);
+  await page.setViewportSize({ width: 1280, height: 900 });
+
+  // A mark belongs to what the file was.
+  await page.goto(`${at(review)}/edit?path=${encodeURIComponent(all[0])}`);
+  await page.fill("#text", "# Another plan\n");
+  await page.click("button:has-text('Save as a commit')");
+  await page.waitForSelector(`.file[data-file="${all[0]}"] .badge:has-text('no longer approved')`);
+  assert.equal(await page.locator(`.file[data-file="${all[0]}"] button[aria-pressed=true]`).count(), 0);
+  await marked(all[1]);
+  await looks(page, "review-lapsed");
+  await page.context().close();
+});
+
+test("a login that ended loses nothing that was written", async () => {
+  const { review } = await here.job("Write for a long day");
+  const page = await here.visitor("ann");
+  await page.goto(at(review, "?prose=source"));
+  await page.waitForSelector("table.diff");
+  const signedOut = async () => {
+    await page.waitForSelector("#sign-in");
+    await page.waitForSelector(".notice:has-text('what you wrote is kept')");
+    await here.signIn(page, "ann");
+    await page.waitForSelector(".notice:has-text('signed in again')");
+    assert.equal(page.url(), at(review, "?prose=source"));
+  };
+  // A comment at a line, which is sent without leaving the page.
+  await page.keyboard.press("n");
+  for (const key of ["j", "j", "c"]) await page.keyboard.press(key);
+  await page.keyboard.type("kept through the night");
+  await page.context().clearCookies();
+  await page.keyboard.press("Control+Enter");
+  await signedOut();
+  const form = page.locator(".file[data-file='plan.md'] .say form");
+  assert.equal(await form.locator("textarea").inputValue(), "kept through the night");
+  assert.match(await form.locator("[name=line]").inputValue(), /^\d+$/);
+  await looks(page, "review-signed-in-again");
+  await form.locator("button").click();
+  await page.waitForSelector(".thread:has-text('kept through the night')");
+
+  // A verdict.
+  await page.click("#changes-wanted > summary");
+  await page.fill("#reason-changes", "shorter, please");
+  await page.check("[name=start_over]");
+  await page.context().clearCookies();
+  await page.click("button[value=request_changes]");
+  await signedOut();
+  assert.equal(await page.inputValue("#reason-changes"), "shorter, please");
+  assert.ok(await page.isChecked("[name=start_over]"));
+  assert.equal((await here.api("ann", `/v1/checkpoints/${review}`)).status, "pending");
+  await page.click("button[value=request_changes]");
+  await page.waitForSelector(".notice.good:has-text('Changes are requested')");
+  await sound(page, "signed in again");
   await page.context().close();
 });
 

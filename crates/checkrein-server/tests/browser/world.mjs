@@ -20,13 +20,20 @@ const pictures = process.env.BROWSER_PICTURES;
 /** A machine may be busy; what is waited for comes. */
 export const PATIENCE = 60_000;
 
+/** Writes the settings of the person the server runs as: the agent, and whatever else a test needs. */
+export function settings(place, more) {
+  const own = join(place, "config", "checkrein");
+  mkdirSync(own, { recursive: true });
+  writeFileSync(join(own, "checkrein.yaml"), JSON.stringify({ agent: `cmd:${join(place, "agent.sh")}`, ...more }));
+}
+
 /** A server with its store in a directory of its own. `agent` is a shell script; its phase is in $CHECKREIN_PHASE_NUMBER. `prepare` gets
  * the directory before anything starts. */
 export async function world(agent, prepare = () => {}) {
   const place = mkdtempSync(join(tmpdir(), "checkrein-browser-"));
   writeFileSync(join(place, "agent.sh"), `#!/bin/sh\ncat > /dev/null\n${agent}\n`);
   chmodSync(join(place, "agent.sh"), 0o755);
-  writeFileSync(join(place, "checkrein.yaml"), `agent: "cmd:${join(place, "agent.sh")}"\n`);
+  settings(place, {});
   prepare(place);
   const env = { ...process.env, CHECKREIN_STORE: join(place, "store.db"), HOME: place, XDG_CONFIG_HOME: join(place, "config") };
   delete env.CHECKREIN_TOKEN;
@@ -88,10 +95,14 @@ export async function world(agent, prepare = () => {}) {
         void dialog.dismiss();
       });
       await page.goto(address);
+      await this.signIn(page, name);
+      return page;
+    },
+    /** Fills in the sign-in page that is shown. */
+    async signIn(page, name) {
       await page.fill("input[name=token]", tokens[name]);
       await page.keyboard.press("Enter");
       await page.waitForSelector("nav.places");
-      return page;
     },
     async end() {
       await browser.close();
@@ -122,6 +133,17 @@ export async function sound(page, name) {
   });
   assert.deepEqual(broken, [], `${name}: accessibility`);
   assert.deepEqual(page.faults, [], `${name}: the console`);
+}
+
+/** Something can be seen without scrolling, and nothing covers it. */
+export async function inSight(page, selector) {
+  const covered = await page.locator(selector).first().evaluate((element) => {
+    const box = element.getBoundingClientRect();
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    const top = document.elementFromPoint(x, y);
+    return box.top < 0 || box.bottom > innerHeight || !top || !(element.contains(top) || top.contains(element));
+  });
+  assert.ok(!covered, `${selector} is not in sight`);
 }
 
 /** Nothing is wider than the window. */

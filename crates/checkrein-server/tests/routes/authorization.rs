@@ -53,6 +53,12 @@ fn asked(row: &Row) -> (&'static str, &'static str) {
         (_, "with `disk_bytes` in `config_override`") => {
             ("", r#"{"description": "", "config_override": {"disk_bytes": 1}}"#)
         }
+        (_, "with `memory_bytes` in `config_override`") => {
+            ("", r#"{"description": "", "config_override": {"memory_bytes": 1}}"#)
+        }
+        (_, "with `processes` in `config_override`") => {
+            ("", r#"{"description": "", "config_override": {"processes": 1}}"#)
+        }
         ("/v1/runs/{id}/search", _) => ("?q=x", ""),
         ("/v1/checkpoints/{id}/file", _) => ("?path=x", ""),
         ("/git/{id}/info/refs", "") => ("?service=git-upload-pack", ""),
@@ -116,6 +122,9 @@ fn every_cell_is_true() {
             match cell.as_str() {
                 "-" if role.is_none() => assert_eq!(answer.status, 401, "{what}"),
                 "-" => assert_eq!(kind, "urn:checkrein:problem:forbidden", "{what}"),
+                "own" if role == Some(Role::Reviewer) => {
+                    assert_eq!(kind, "urn:checkrein:problem:forbidden", "{what}");
+                }
                 "own" => {
                     let of_one = path.contains("{id}");
                     assert!(!refused && (answer.status == 404) == of_one, "{what}");

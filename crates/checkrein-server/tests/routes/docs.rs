@@ -10,7 +10,7 @@ use crate::place::{Client, Place};
 fn the_requests_in_the_docs_are_answered_as_they_show() {
     let path = repository().join("docs/http.md");
     let text = std::fs::read_to_string(&path).unwrap();
-    let place = Place::making().settings("agent: claude -p").start();
+    let place = Place::making().sandboxed().user_settings("agent: claude -p").start();
     let clients = [
         ("$AGENT", place.bearer(&place.token(Role::Agent, "writer"))),
         ("$REVIEWER", place.bearer(&place.token(Role::Reviewer, "ann"))),

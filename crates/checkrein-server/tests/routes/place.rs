@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use checkrein_core::config::{CheckreinFile, Settings};
+use checkrein_core::config::{CheckreinFile, Owner, Settings};
 use checkrein_core::document::{Document, Format};
+use checkrein_core::policy::Reading;
 use checkrein_core::principal::{Principal, PrincipalKind, Role};
 use checkrein_engine::{Engine, EngineError, NewToken, Rest, Watch, WatchWork};
 use checkrein_server::{Config, Limits, Server, Work};
@@ -51,6 +52,12 @@ impl Making {
         self
     }
 
+    /// With the sandbox as a server has it where nobody says anything.
+    pub fn sandboxed(mut self) -> Making {
+        self.user.clear();
+        self
+    }
+
     pub fn env(mut self, name: &str, value: &str) -> Making {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
@@ -86,14 +93,25 @@ impl Making {
 
     fn start_in(self, directory: TempDir) -> Place {
         let store = Store::open(&directory.path().join("store.db")).unwrap();
-        let project = (!self.settings.is_empty()).then(|| {
-            let document = Document::parse("checkrein.yaml", &self.settings, Format::Yaml).unwrap();
-            CheckreinFile::read(&Arc::new(document)).unwrap().0
-        });
-        let user = (!self.user.is_empty()).then(|| {
-            let document = Document::parse("the user's", &self.user, Format::Yaml).unwrap();
-            CheckreinFile::read(&Arc::new(document)).unwrap().0
-        });
+        let parsed =
+            |text: &str| Document::parse("checkrein.yaml", text, Format::Yaml).unwrap().root.to_json();
+        let (mut project, mut user) = (parsed(&self.settings), parsed(&self.user));
+        // Which program runs is the user's to say.
+        for key in ["agent", "agents", "models"] {
+            let said = project.as_object_mut().and_then(|project| project.remove(key));
+            if let Some(said) = said {
+                if user.is_null() {
+                    user = serde_json::json!({});
+                }
+                user.as_object_mut().unwrap().insert(key.to_owned(), said);
+            }
+        }
+        let read = |value: &serde_json::Value, owner: Owner| {
+            let document = Document::parse("checkrein.yaml", &value.to_string(), Format::Yaml).unwrap();
+            CheckreinFile::read(&Arc::new(document), owner, Reading::Strict).unwrap().0
+        };
+        let project = (!project.is_null()).then(|| read(&project, Owner::Project));
+        let user = (!user.is_null()).then(|| read(&user, Owner::User));
         let settings = Settings::new(user, project, None, self.environment).unwrap();
         let engine = Arc::new(Engine::new(store, settings));
         let (stop, stopped) = watch::channel(false);
@@ -134,7 +152,8 @@ impl Place {
         let limits = Limits { requests_every: Duration::ZERO, ..Limits::default() };
         Making {
             settings: String::new(),
-            user: String::new(),
+            // Most agents of these tests are written for no sandbox.
+            user: "sandbox: off\n".to_owned(),
             environment: Vec::new(),
             limits,
             names: Vec::new(),

@@ -1,6 +1,7 @@
 //! The store on SQLite: one writer with group commit, readers beside it.
 
 pub(crate) mod backup;
+mod nothing;
 mod reader;
 mod reading;
 mod restore;
@@ -16,6 +17,7 @@ use checkrein_core::deliverable::Digest;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::watch as notice;
 
+use self::nothing::Nothing;
 use self::reader::Reader;
 use self::reading::Reading;
 pub use self::restore::{Restored, restore};
@@ -41,6 +43,8 @@ pub(crate) struct Sqlite {
 enum Access {
     Write(Writer),
     Read(Reading),
+    /// There is no file: everything is as in a store nobody has used yet.
+    Missing(Nothing),
 }
 
 /// How long a writer waits for another process before it gives up.
@@ -78,8 +82,14 @@ impl Sqlite {
     }
 
     /// Opens a store to look at it. Where it cannot be written it is read as it lies there, and every
-    /// change is refused.
+    /// change is refused. Where there is none, none is made: it reads as a new one (R14).
     pub fn open_to_read(path: &Path, changed: notice::Sender<u64>) -> Result<Sqlite, StoreError> {
+        if !path.exists() && !path.is_symlink() {
+            let path = std::path::absolute(path)
+                .map_err(|error| StoreError::Open { path: path.to_owned(), reason: error.to_string() })?;
+            let nothing = Nothing::new(&path)?;
+            return Ok(Sqlite::with(path, Access::Missing(nothing), changed));
+        }
         match Sqlite::open(path, changed.clone()) {
             Err(StoreError::ReadOnly | StoreError::Open { .. }) if path.is_file() => {
                 let path = Place::of(path)?.path;
@@ -111,10 +121,18 @@ impl Sqlite {
         match &self.access {
             Access::Write(writer) => Ok(writer),
             Access::Read(_) => Err(StoreError::ReadOnly),
+            Access::Missing(_) => Err(self.missing()),
         }
     }
 
+    fn missing(&self) -> StoreError {
+        StoreError::Open { path: self.path.clone(), reason: "there is no such file".to_owned() }
+    }
+
     pub fn changes(&self) -> Result<notice::Receiver<u64>, StoreError> {
+        if let Access::Missing(_) = &self.access {
+            return Err(self.missing());
+        }
         let started = self.watcher.get_or_init(|| {
             let connection = connect(&self.path)?;
             Watcher::start(&self.path, connection, self.changed.clone())
@@ -142,7 +160,7 @@ impl Sqlite {
     /// Who a token belongs to, which every request asks. A reader remembers it for as long as nobody
     /// commits anything.
     pub fn token(&self, secret: &Digest) -> Result<Option<TokenRow>, StoreError> {
-        if let Access::Read(_) = &self.access {
+        if let Access::Read(_) | Access::Missing(_) = &self.access {
             return self.read(|connection| principal::by_secret(connection, secret));
         }
         let mut reader = self.reader()?;
@@ -159,6 +177,7 @@ impl Sqlite {
         let connection = match &self.access {
             Access::Write(_) => connect(&self.path)?,
             Access::Read(reading) => reading.connect(&self.path)?,
+            Access::Missing(nothing) => nothing.connect(&self.path)?,
         };
         connection.execute_batch("PRAGMA query_only = 1")?;
         Ok(Reader::new(sql::Connection::Sqlite(Box::new(connection))))

@@ -266,6 +266,11 @@ pub(crate) const VERSIONS: &[&str] = &[
     DROP INDEX runs_unfinished;",
     // 12: the host whose files of a run are the last ones, where it can go on elsewhere
     "ALTER TABLE leases ADD COLUMN home TEXT;",
+    // 13: who made a checkpoint, and when it counts as rejected
+    "ALTER TABLE checkpoints ADD COLUMN created_by TEXT;
+    ALTER TABLE checkpoints ADD COLUMN expires_ms INTEGER;
+    CREATE INDEX checkpoints_expiring ON checkpoints (expires_ms)
+        WHERE status = 'pending' AND expires_ms IS NOT NULL;",
 ];
 
 pub(crate) fn known_version() -> i64 {

@@ -48,24 +48,19 @@ impl Watcher {
         thread::Builder::new()
             .name("checkrein-watch".to_owned())
             .spawn(move || {
-                let mut pause = CLOSING_MAX;
-                let mut noticed_at = None;
+                let mut pace = Pace::new(Instant::now());
                 let mut counted = *changed.borrow();
                 let mut own_at: Option<Instant> = None;
                 while !stop.load(Ordering::Relaxed) {
                     match &notices {
-                        Some(notices) if notices.wait(pause) => {
-                            noticed_at = Some(Instant::now());
-                            pause = LOOK_MIN;
+                        Some(notices) if notices.wait(pace.pause) => {
+                            pace.noticed(Instant::now());
                             let busy = own_at.is_some_and(|at| at.elapsed() < LOOK_MIN_BUSY * 2);
                             thread::sleep(if busy { LOOK_MIN_BUSY } else { LOOK_MIN });
                             // INVARIANT: before the look, so what it does not see yet is told again.
                             notices.arm();
                         }
-                        Some(_) => {
-                            let settled = noticed_at.is_none_or(|at: Instant| at.elapsed() >= SETTLED);
-                            pause = (pause * 2).min(if settled { CLOSING_MAX } else { UNSEEN_MAX });
-                        }
+                        Some(_) => pace.unnoticed(Instant::now()),
                         None => thread::sleep(UNSEEN_MAX),
                     }
                     let now = version(&connection);
@@ -87,6 +82,31 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.closing.store(true, Ordering::Relaxed);
+    }
+}
+
+/// How long to wait for a notice before the next look.
+///
+/// The log grows, which is noticed, before its commit can be seen, which is not. So after a notice it is looked for
+/// until the disk must have it.
+struct Pace {
+    pause: Duration,
+    noticed_at: Instant,
+}
+
+impl Pace {
+    /// Begins as after a notice: a commit may be under way whose notice was for nobody.
+    fn new(started_at: Instant) -> Pace {
+        Pace { pause: LOOK_MIN, noticed_at: started_at }
+    }
+
+    fn noticed(&mut self, now: Instant) {
+        *self = Pace::new(now);
+    }
+
+    fn unnoticed(&mut self, now: Instant) {
+        let settled = now.duration_since(self.noticed_at) >= SETTLED;
+        self.pause = (self.pause * 2).min(if settled { CLOSING_MAX } else { UNSEEN_MAX });
     }
 }
 
@@ -157,4 +177,48 @@ fn inotify() -> Result<OwnedFd, rustix::io::Errno> {
 #[cfg(not(target_os = "linux"))]
 fn inotify() -> Result<OwnedFd, rustix::io::Errno> {
     Err(rustix::io::Errno::NOSYS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plays a commit and a watcher that starts in the middle of it, on a clock of its own: the log grows at
+    /// `grows`, which is noticed only by a watcher that is there; the commit can be seen from `shows` on, which nobody
+    /// is told. How long after that it is looked for, in milliseconds.
+    fn looked_after(grows: u64, starts: u64, shows: u64) -> u64 {
+        let begin = Instant::now();
+        let at = |ms: u64| begin + Duration::from_millis(ms);
+        let mut now = at(starts);
+        let mut told = grows < starts;
+        let mut pace = Pace::new(now);
+        loop {
+            let until = now + pace.pause;
+            if !told && at(grows) <= until {
+                told = true;
+                now = at(grows).max(now);
+                pace.noticed(now);
+                now += LOOK_MIN;
+            } else {
+                now = until;
+                pace.unnoticed(now);
+            }
+            if now >= at(shows) {
+                return u64::try_from(now.duration_since(at(shows)).as_millis()).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_commit_that_is_under_way_when_the_watch_begins_is_seen_as_soon_as_any() {
+        let most = u64::try_from(UNSEEN_MAX.as_millis()).unwrap();
+        for starts in 0..40 {
+            for grows in 0..40 {
+                for shows in grows.max(starts)..200 {
+                    let after = looked_after(grows, starts, shows);
+                    assert!(after <= most, "grows {grows}, starts {starts}, shows {shows}: {after} ms after");
+                }
+            }
+        }
+    }
 }

@@ -56,7 +56,7 @@ struct Inner {
 
 #[derive(Debug)]
 pub(crate) enum Backend {
-    Sqlite(Sqlite),
+    Sqlite(Box<Sqlite>),
     Postgres(Box<Postgres>),
 }
 
@@ -94,9 +94,17 @@ impl Store {
         }
     }
 
+    /// The same for whoever may write there, but is not the one to make it.
+    pub fn open_existing_at(address: &StoreAddress, files: &Path) -> Result<Store, StoreError> {
+        match address {
+            StoreAddress::Sqlite(path) if !path.exists() => Store::open_to_read(path),
+            _ => Store::open_at(address, files),
+        }
+    }
+
     fn of_file(sqlite: Sqlite) -> Store {
         let directory = sqlite.directory().to_owned();
-        Store { inner: Arc::new(Inner { backend: Backend::Sqlite(sqlite), directory }) }
+        Store { inner: Arc::new(Inner { backend: Backend::Sqlite(Box::new(sqlite)), directory }) }
     }
 
     /// Where it is, without what is secret about that.
@@ -180,9 +188,18 @@ impl Store {
         self.read(|connection| checkpoint::list(connection, filter, after, limit))
     }
 
-    /// How many checkpoints wait for a person.
-    pub async fn count_pending(&self) -> Result<u64, StoreError> {
-        self.read(checkpoint::count_pending)
+    /// How many checkpoints wait for a person at a moment.
+    pub async fn count_pending(&self, now: Timestamp) -> Result<u64, StoreError> {
+        self.read(|connection| checkpoint::count_pending(connection, now))
+    }
+
+    /// Checkpoints that have timed out by a moment and are still on record as pending.
+    pub async fn overdue_checkpoints(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<StoredCheckpoint>, StoreError> {
+        self.read(|connection| checkpoint::overdue(connection, now, limit))
     }
 
     pub async fn content(&self, digest: &Digest) -> Result<Option<Content>, StoreError> {

@@ -22,6 +22,11 @@ pub async fn what_is_created_is_read_again(open: Open<'_>) {
             ..pending(&"x".repeat(200))
         },
         Checkpoint { created_at: time(-1), ..pending("before 1970") },
+        Checkpoint {
+            created_by: Some("ann".to_owned()),
+            expires_at: Some(time(1_001)),
+            ..pending("of somebody, for a time")
+        },
     ];
     for row in &rows {
         store.commit(creation(row.clone())).await.unwrap();
@@ -144,13 +149,47 @@ pub async fn a_list_is_in_creation_order_and_filtered(open: Open<'_>) {
             worker: some(worker),
             phase: some(phase),
             kind: some(kind),
-            run: None,
-            owner: None,
+            ..CheckpointFilter::default()
         };
         let page = store.checkpoints(&filter, 0, 100).await.unwrap();
         let names: Vec<&str> = page.items.iter().map(|item| item.checkpoint.id.as_str()).collect();
         assert_eq!((names.join(" ").as_str(), page.next), (expected, None), "{filter:?}");
     }
+}
+
+/// Recorded or not: a list asks at a moment.
+pub async fn what_timed_out_counts_as_rejected(open: Open<'_>) {
+    let store = open();
+    let expiring = |name: &str, ms| Checkpoint { expires_at: Some(time(ms)), ..pending(name) };
+    for row in [pending("open"), expiring("soon", 2_000), expiring("late", 9_000), expiring("said", 2_000)] {
+        store.commit(creation(row)).await.unwrap();
+    }
+    store.commit(resolution(&expiring("said", 2_000), Version(1), Verdict::Approve, 1_500)).await.unwrap();
+    for (now_ms, waiting, rejected) in [
+        (None, "open soon late", ""),
+        (Some(1_999), "open soon late", ""),
+        (Some(2_000), "open late", "soon"),
+        (Some(9_001), "open", "soon late"),
+    ] {
+        for (status, expected) in [
+            (Some(CheckpointStatus::Pending), waiting),
+            (Some(CheckpointStatus::Rejected), rejected),
+            (Some(CheckpointStatus::Approved), "said"),
+            (None, "open soon late said"),
+        ] {
+            let filter = CheckpointFilter { status, now: now_ms.map(time), ..CheckpointFilter::default() };
+            let page = store.checkpoints(&filter, 0, 100).await.unwrap();
+            let names: Vec<&str> = page.items.iter().map(|item| item.checkpoint.id.as_str()).collect();
+            assert_eq!(names.join(" "), expected, "{filter:?}");
+        }
+        let Some(now) = now_ms.map(time) else { continue };
+        let overdue = store.overdue_checkpoints(now, 100).await.unwrap();
+        let names: Vec<&str> = overdue.iter().map(|item| item.checkpoint.id.as_str()).collect();
+        assert_eq!(names.join(" "), rejected, "{now}");
+        let waiting = waiting.split(' ').count() as u64;
+        assert_eq!(store.count_pending(now).await.unwrap(), waiting, "{now}");
+    }
+    assert_eq!(store.overdue_checkpoints(time(9_001), 1).await.unwrap().len(), 1);
 }
 
 pub async fn pages_hold_everything_once(open: Open<'_>) {

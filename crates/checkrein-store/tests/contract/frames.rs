@@ -42,6 +42,7 @@ fn suggestion(session: &str, id: &str, status: SuggestionStatus) -> Suggestion {
         refreshed_at_ms: 2,
         scores: [("duration".to_owned(), 70)].into(),
         agent: None,
+        acted_at_turn: None,
         undone: false,
         useful: Some(true),
     }

@@ -212,16 +212,21 @@ pub async fn a_run_that_waits_for_a_person_is_not_taken_until_there_is_an_answer
     store.release_run(lease, After::Waits).await.unwrap();
     assert_eq!(claim(&store, &ann, 1).await, []);
 
-    // One that is only waited for so long is looked at again.
-    let mut other = create(&store, "r2").await;
-    let soon = Needs { wake_in: Some(Duration::from_millis(150)), ..Needs::default() };
-    store.commit_run(RunCommit { needs: soon, ..turned(&mut other, RunStatus::Held) }).await.unwrap();
-    assert_eq!(claim(&store, &ann, 1).await, []);
-    let mut taken = Vec::new();
-    while taken.is_empty() {
-        taken = claim(&store, &ann, 1).await;
+    // One that is only waited for so long is looked at again, and so is one that is paused so long.
+    for (id, status) in [("r2", RunStatus::Held), ("r3", RunStatus::Paused)] {
+        let mut other = create(&store, id).await;
+        let soon = Needs { wake_in: Some(Duration::from_millis(150)), ..Needs::default() };
+        store.commit_run(RunCommit { needs: soon, ..turned(&mut other, status) }).await.unwrap();
+        assert_eq!(claim(&store, &ann, 1).await, []);
+        let mut taken = Vec::new();
+        while taken.is_empty() {
+            taken = claim(&store, &ann, 1).await;
+        }
+        assert_eq!(ids(&taken), [id]);
     }
-    assert_eq!(ids(&taken), ["r2"]);
+    let mut paused = create(&store, "r4").await;
+    store.commit_run(turned(&mut paused, RunStatus::Paused)).await.unwrap();
+    assert_eq!(store.lease("r4").await.unwrap().unwrap().due_at, None, "a person resumes any other");
 }
 
 pub async fn an_answer_that_comes_while_it_is_given_back_is_not_lost(open: Open<'_>) {

@@ -36,6 +36,7 @@ fn creation(name: &str) -> Commit {
         id: CheckpointId::new(name).unwrap(),
         run: None,
         owner: None,
+        created_by: None,
         worker: "writer".to_owned(),
         phase: "a\0b".to_owned(),
         kind: "deliverable".to_owned(),
@@ -44,6 +45,7 @@ fn creation(name: &str) -> Commit {
         moved: false,
         round: 1,
         created_at: at,
+        expires_at: None,
         resolved_at: None,
         reason: None,
         resolved_by: None,
@@ -132,7 +134,7 @@ SQL";
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     store.commit(creation("after")).await.unwrap();
-    assert_eq!(store.count_pending().await.unwrap(), 2);
+    assert_eq!(store.count_pending(jiff::Timestamp::UNIX_EPOCH).await.unwrap(), 2);
     let group = format!("-{}", asleep.id());
     let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
     let _ = asleep.wait();
@@ -162,7 +164,7 @@ async fn servers_of_two_versions_share_a_store_while_they_can() {
     older.commit(creation("b")).await.unwrap();
     let again = open(&address).unwrap();
     again.commit(creation("c")).await.unwrap();
-    assert_eq!(older.count_pending().await.unwrap(), 3);
+    assert_eq!(older.count_pending(jiff::Timestamp::UNIX_EPOCH).await.unwrap(), 3);
     // And what it does when it takes something away.
     assert!(server.psql(database(&address), "UPDATE checkrein_schema SET oldest = version"));
     assert!(matches!(open(&address), Err(StoreError::TooNew { .. })));

@@ -6,13 +6,20 @@ import base64
 import hashlib
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 from urllib.parse import quote
 
 from ..client import Client
-from ..exceptions import CheckpointError, CheckpointPendingError, CheckpointRejectedError, NotFoundError
+from ..exceptions import (
+    CheckpointError,
+    CheckpointPendingError,
+    CheckpointRejectedError,
+    ConflictError,
+    NotFoundError,
+)
 from ..transport import backoff_s
 from ..types import Word
 
@@ -182,10 +189,12 @@ class CheckpointStore:
         # Between the list and the look somebody may have answered.
         return [one for one in waiting if one is not None and one.status is CheckpointStatus.PENDING]
 
-    def approve(self, id: str, reason: Optional[str] = None, *, digest: Optional[str] = None) -> Checkpoint:
+    def approve(
+        self, id: str, reason: Optional[str] = None, *, digest: Optional[str] = None, confirmed: bool = False
+    ) -> Checkpoint:
         """Approves, or finds that it was approved before; a conflict if it was decided otherwise (C5). With a
-        `digest` it counts only for that content."""
-        return self._decide(id, "approve", reason, digest)
+        `digest` it counts only for that content. `confirmed` also approves what no view shows, such as bytes."""
+        return self._decide(id, "approve", reason, digest, confirmed)
 
     def reject(self, id: str, reason: str, *, digest: Optional[str] = None) -> Checkpoint:
         """Rejects, or finds that it was rejected before; a conflict if it was decided otherwise (C5)."""
@@ -196,14 +205,16 @@ class CheckpointStore:
         return self._decide(id, "request_changes", reason, digest)
 
     def withdraw(self, id: str, reason: Optional[str] = None) -> Checkpoint:
-        """Takes a checkpoint back because what it belonged to is gone."""
+        """Takes back a checkpoint you made; an admin may take back anybody's. The hold of a run is a conflict: cancel
+        the run instead."""
         return Checkpoint.of(self.client.post_once(_path(id, "withdraw"), {"reason": reason}))
 
     def clear(self) -> None:
-        """Withdraws everything that waits. For tests: it takes a reviewer's token, and what was decided stays
-        on record."""
+        """Withdraws what workers wait for. For tests: what others made takes an admin's token, holds of runs stay,
+        and what was decided stays on record."""
         for checkpoint in self.list_pending():
-            self.withdraw(checkpoint.id, "cleared")
+            with suppress(ConflictError):
+                self.withdraw(checkpoint.id, "cleared")
 
     def _ask(
         self, key: Dict[str, Any], deliverable: Any, worker_name: str, phase: str, checkpoint_type: str
@@ -220,8 +231,10 @@ class CheckpointStore:
             self.client.request("GET", path, query=query, retry_for_s=retry_for_s, answer_within_s=within)
         )
 
-    def _decide(self, id: str, verdict: str, reason: Optional[str], digest: Optional[str]) -> Checkpoint:
-        body = {"verdict": verdict, "reason": reason, "digest": digest}
+    def _decide(
+        self, id: str, verdict: str, reason: Optional[str], digest: Optional[str], confirmed: bool = False
+    ) -> Checkpoint:
+        body = {"verdict": verdict, "reason": reason, "digest": digest, "confirmed": confirmed}
         return Checkpoint.of(self.client.post_once(_path(id, "verdict"), body))
 
     def _is(self, id: str, status: CheckpointStatus) -> bool:

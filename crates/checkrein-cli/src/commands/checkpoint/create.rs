@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use checkrein_core::checkpoint::CheckpointStatus;
 use checkrein_core::deliverable::Deliverable;
-use checkrein_engine::NewCheckpoint;
+use checkrein_engine::{EngineError, NewCheckpoint};
 use checkrein_server::wire::checkpoint::Checkpoint;
 
 use super::shape;
@@ -54,7 +54,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let deliverable = match (&args.deliverable, &args.file) {
-        (Some(text), _) => Deliverable::from_typed(text.clone()),
+        (Some(text), _) => Deliverable::from_typed(text.clone()).map_err(EngineError::from)?,
         (None, Some(path)) => Deliverable::from_bytes(files::bytes(path)?),
         (None, None) => {
             return Err(CliError::usage("there is nothing to approve").hint("give --deliverable or --file"));

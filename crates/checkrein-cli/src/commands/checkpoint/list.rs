@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
         phase: args.phase.clone(),
         kind: args.kind.clone(),
         run: args.run.clone(),
-        owner: None,
+        ..CheckpointFilter::default()
     };
     let page = checkpoints(&args.store, &filter, args.after, args.limit)?;
     if args.json {
@@ -90,7 +90,7 @@ pub fn checkpoints(
             Ok(Page::of(page, |stored| Checkpoint::from(&stored.checkpoint)))
         }
         Desk::There(remote) => {
-            let CheckpointFilter { status, worker, phase, kind, run, owner: _ } = filter.clone();
+            let CheckpointFilter { status, worker, phase, kind, run, .. } = filter.clone();
             let status = status.map(|status| status.name().to_owned());
             let after = (after > 0).then(|| after.to_string());
             let wanted = [

@@ -35,7 +35,7 @@ pub enum Command {
     ///
     /// Exit codes: 0 approved or not required, 3 still pending, 5 rejected or changes requested.
     Wait(wait::Args),
-    /// Take a checkpoint back because what it belonged to is gone
+    /// Take back a checkpoint you made; cancel a run to take back its hold
     Withdraw(withdraw::Args),
 }
 

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use checkrein_core::checkpoint::TIMEOUT;
 use checkrein_server::wire::checkpoint::{Checkpoint, WholeCheckpoint};
 
 use super::shape;
@@ -22,14 +23,19 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    wait(&args.store.desk()?, &args.id, args.timeout, args.json)
+    wait(&args.store.desk_if_there()?, &args.id, args.timeout, args.json)
 }
 
 pub fn wait(desk: &Desk, id: &str, timeout: Option<Duration>, json: bool) -> Result<Output, CliError> {
     let whole = match desk {
         Desk::Here(session) => {
             let who = session.principal()?;
-            WholeCheckpoint::from(&session.wait(session.engine.wait_for_checkpoint(&who, id, timeout))?)
+            let seen = session.wait(session.engine.wait_for_checkpoint(&who, id, timeout))?;
+            // Where the store can only be read, it still counts as rejected.
+            if seen.checkpoint.resolved_by.as_deref() == Some(TIMEOUT) {
+                let _ = session.wait(session.engine.record_timeouts());
+            }
+            WholeCheckpoint::from(&seen)
         }
         Desk::There(remote) => remote.wait_for_checkpoint(id, timeout)?,
     };

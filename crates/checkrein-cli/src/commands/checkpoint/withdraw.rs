@@ -22,7 +22,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let reason = args.message.clone();
-    let checkpoint = match args.store.desk()? {
+    let checkpoint = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.judge()?;
             Checkpoint::from(&session.wait(session.engine.withdraw_checkpoint(&who, &args.id, reason, None))?)

@@ -6,6 +6,7 @@ use std::path::Path;
 use checkrein_engine::Client;
 use serde_json::{Map, Value, json};
 
+use super::advice::{self, Advice};
 use crate::error::{CliError, note};
 use crate::files;
 use crate::output::{Output, quoted};
@@ -17,14 +18,21 @@ pub enum Wanted {
     Removed,
 }
 
-pub fn run(client: Client, wanted: Wanted) -> Result<Output, CliError> {
+pub fn run(client: Client, wanted: Wanted, advice: Advice) -> Result<Output, CliError> {
     let program = program()?;
+    // Planned before anything is changed: a file that cannot be read changes nothing.
+    let settings = match (wanted, advice) {
+        (Wanted::Installed, Advice::Recommended) => advice::addition()?,
+        (Wanted::Installed, Advice::Defaults) => None,
+        (Wanted::Removed, _) => advice::removal()?,
+    };
     let mut done = Vec::new();
     match client {
         Client::ClaudeCode => {
             let hooks = |settings: &mut Map<String, Value>| claude_hooks(settings, &program, wanted);
             done.extend(change(Path::new(".claude/settings.json"), hooks)?);
-            let server = json!({"type": "stdio", "command": program, "args": ["mcp"]});
+            // Claude Code otherwise hides tools behind a search of its own.
+            let server = json!({"type": "stdio", "command": program, "args": ["mcp"], "alwaysLoad": true});
             let servers =
                 |settings: &mut Map<String, Value>| entry(settings, "mcpServers", server.clone(), wanted);
             done.extend(change(Path::new(".mcp.json"), servers)?);
@@ -35,6 +43,9 @@ pub fn run(client: Client, wanted: Wanted) -> Result<Output, CliError> {
             let servers = |settings: &mut Map<String, Value>| entry(settings, "mcp", server.clone(), wanted);
             done.extend(change(Path::new("opencode.json"), servers)?);
         }
+    }
+    if let Some(settings) = settings {
+        done.push(settings.make()?);
     }
     if wanted == Wanted::Installed {
         note(format_args!(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use checkrein_core::config::{Settings, Subject, env};
 use checkrein_core::document::closest;
-use checkrein_core::policy::{LayerRank, Resolution, Scope};
+use checkrein_core::policy::{LayerRank, Reading, Resolution, Scope};
 
 use crate::error::{CliError, warn};
 use crate::files;
@@ -53,7 +53,7 @@ impl Asked {
         if let Some(url) = &self.server {
             return self.asked_there(&Remote::at(url)?);
         }
-        let settings = self.places.load()?;
+        let settings = self.places.load_as(Reading::Coercing)?;
         let scope = self.scope()?;
         let start = match &self.autonomy {
             Some(text) => vec![env::layer(LayerRank::Start, "--autonomy", text.trim())?],
@@ -61,15 +61,20 @@ impl Asked {
         };
         let resolution = if let Some(worker) = &self.worker {
             warn_of_misspelt_worker(&settings, worker);
-            settings.resolve(scope, Subject::Worker(worker), &start)?
+            settings.resolve_as(Reading::Coercing, scope, Subject::Worker(worker), &start)?
         } else if let Some(name) = &self.expert {
-            settings.resolve(scope, Subject::Expert(&settings::expert(name)?), &start)?
+            settings.resolve_as(
+                Reading::Coercing,
+                scope,
+                Subject::Expert(&settings::expert(name)?),
+                &start,
+            )?
         } else if let Some(path) = &self.workflow {
             let (chain, problems) = workflow::chain(path)?;
             problems.iter().for_each(warn);
-            settings.resolve(scope, Subject::Workflow(&chain), &start)?
+            settings.resolve_as(Reading::Coercing, scope, Subject::Workflow(&chain), &start)?
         } else {
-            settings.resolve(scope, Subject::Anyone, &start)?
+            settings.resolve_as(Reading::Coercing, scope, Subject::Anyone, &start)?
         };
         resolution.problems.iter().for_each(warn);
         Ok(resolution)

@@ -1,9 +1,10 @@
 use std::path::{Path, PathBuf};
 
-use checkrein_core::config::{CheckreinFile, Settings, Subject, Tenant};
+use checkrein_core::config::{CheckreinFile, Owner, Settings, Subject, Tenant};
 use checkrein_core::document::{Document, Gravity, Problem, Problems};
 use checkrein_core::plan::Plan;
-use checkrein_core::policy::Scope;
+use checkrein_core::policy::{Reading, Scope};
+use checkrein_engine::DefinitionError;
 use serde::Serialize;
 
 use crate::error::{CliError, Exit, warn};
@@ -24,25 +25,28 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     let mut report = Report::default();
-    if args.files.is_empty() {
-        if let Err(error) = report.everything(&args.places) {
-            report.take(error.into());
-        }
-    } else {
-        let loaded = if args.json {
-            args.places.load_quietly().map(|(settings, _)| settings)
-        } else {
-            args.places.load()
-        };
-        match loaded {
-            Ok(settings) => {
-                for path in &args.files {
-                    if let Err(problems) = report.file(path, &settings) {
-                        report.take(problems);
-                    }
-                }
+    let settings = match args.places.load_quietly() {
+        Ok((settings, problems)) => {
+            if args.files.is_empty() {
+                report.take(problems);
+            } else if !args.json {
+                problems.iter().for_each(warn);
             }
-            Err(error) => report.take(error.into()),
+            report.found = true;
+            settings
+        }
+        // Nothing runs with them; what is wrong elsewhere is said all the same.
+        Err(error) => {
+            report.take(error.into());
+            Settings::new(None, None, None, Vec::new())?
+        }
+    };
+    if args.files.is_empty() {
+        report.everything(&settings);
+    }
+    for path in &args.files {
+        if let Err(problems) = report.file(path, &settings) {
+            report.take(problems);
         }
     }
     if args.json { report.json() } else { report.finish() }
@@ -53,23 +57,24 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
 struct Report {
     checked: Vec<String>,
     problems: Problems,
-    /// Only what is wrong with this file counts.
+    /// Whether the settings here could be read.
+    found: bool,
+    /// Only what is odd about this file is said.
     about: Option<String>,
 }
 
 impl Report {
     /// The settings of this place and every expert.
-    fn everything(&mut self, places: &Places) -> Result<(), CliError> {
+    fn everything(&mut self, settings: &Settings) {
         let experts = settings::expert_files();
-        let (settings, problems) = places.load_quietly()?;
-        self.take(problems);
-        self.checked.extend(settings.documents().map(|document| document.name.clone()));
-        self.settings(&settings);
+        if self.found {
+            self.checked.extend(settings.documents().map(|document| document.name.clone()));
+            self.settings(settings);
+        }
         for (name, path) in &experts {
             self.checked.push(files::shown(path));
-            self.expert(name, &experts, &settings);
+            self.expert(name, &experts, settings);
         }
-        Ok(())
     }
 
     /// One file in its place among the settings that apply here.
@@ -84,22 +89,27 @@ impl Report {
                 self.take(problems);
                 let resolved = settings.resolve(Scope::Workflow, Subject::Workflow(&chain), &[]);
                 self.resolved(resolved.map(|resolution| resolution.problems));
-                // A file that only sets a policy has nothing to run, and need not.
-                if chain.iter().any(|workflow| !workflow.file.phases.is_empty()) {
-                    self.resolved(Plan::resolve(&chain).map(|(_, problems)| problems));
+                match Plan::resolve(&chain) {
+                    Ok((plan, problems)) => {
+                        self.take(problems);
+                        self.needs_agent(&document, plan, settings);
+                    }
+                    Err(problems) => self.take(problems),
                 }
             }
             Kind::Settings => {
-                let (file, problems) = CheckreinFile::read(&document)?;
+                let owner = settings::owner_of(path);
+                let (file, problems) = CheckreinFile::read(&document, owner, Reading::Strict)?;
                 self.take(problems);
-                self.settings(&settings.with(Some(file), None).map_err(|error| unusable(&document, error))?);
+                // The user's own are among those that apply already.
+                if owner == Owner::Project {
+                    self.settings(&settings.with(Some(file), None)?);
+                }
             }
             Kind::Tenant => {
-                let (tenant, problems) = Tenant::read(&document)?;
+                let (tenant, problems) = Tenant::read(&document, Reading::Strict)?;
                 self.take(problems);
-                self.settings(
-                    &settings.with(None, Some(tenant)).map_err(|error| unusable(&document, error))?,
-                );
+                self.settings(&settings.with(None, Some(tenant))?);
             }
             Kind::Expert => {
                 let directory = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -121,7 +131,25 @@ impl Report {
         for worker in settings.workers() {
             self.resolved(settings.resolve(Scope::Worker, Subject::Worker(worker), &[]).map(|r| r.problems));
         }
+        for agent in settings.agents() {
+            if let Err(problem) = settings.agent_named(agent) {
+                self.take(Problems::from(*problem));
+            }
+        }
         self.take(settings.frame_problems());
+    }
+
+    /// What is left to an agent needs one.
+    fn needs_agent(&mut self, document: &Document, plan: Plan, settings: &Settings) {
+        if let Err(error) = checkrein_engine::with_agent(plan, settings) {
+            let (message, hint) = match error {
+                DefinitionError::Problems(problems) => return self.take(problems),
+                DefinitionError::Refused { message, hint } => (message, hint),
+            };
+            let mut problem = document.problem(Gravity::Error, &["phases"], message);
+            problem.hint = hint;
+            self.take(problem.into());
+        }
     }
 
     /// An expert, and all it extends.
@@ -130,12 +158,13 @@ impl Report {
             Ok(expert) => {
                 let resolved = settings.resolve(Scope::Job, Subject::Expert(&expert), &[]);
                 self.resolved(resolved.map(|resolution| resolution.problems));
+                if let Some((file, agent)) = expert.agent_of_project()
+                    && let Err(problems) = settings.known_agent(&file.document, agent)
+                {
+                    self.take(problems);
+                }
             }
-            Err(problems) => {
-                // What it extends may be broken in a file of its own, and so is this one.
-                self.about = None;
-                self.take(problems);
-            }
+            Err(problems) => self.take(problems),
         }
     }
 
@@ -147,7 +176,9 @@ impl Report {
     /// Layers are shared between questions; the same problem is said once.
     fn take(&mut self, problems: Problems) {
         for problem in problems.0 {
-            let meant = self.about.as_ref().is_none_or(|about| *about == problem.source);
+            // What refuses a file is its own business wherever it stands: in what it extends, or beside it.
+            let refuses = problem.gravity == Gravity::Error;
+            let meant = refuses || self.about.as_ref().is_none_or(|about| *about == problem.source);
             if meant && !self.problems.0.contains(&problem) {
                 self.problems.push(problem);
             }
@@ -205,10 +236,6 @@ impl<'p> Row<'p> {
             hint: problem.hint.as_deref(),
         }
     }
-}
-
-fn unusable(document: &Document, error: impl std::fmt::Display) -> Problems {
-    Problem::error(&document.name, error.to_string()).path("classify").into()
 }
 
 /// What a file is, by its name or by what it says.

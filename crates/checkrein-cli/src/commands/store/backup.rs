@@ -18,7 +18,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
+    let session = args.store.open_existing()?;
     let who = session.principal()?;
     let bytes = session.wait(session.engine.back_up_store(&who, &args.file))?;
     let name = shown(&args.file);

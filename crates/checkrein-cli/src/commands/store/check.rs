@@ -12,7 +12,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open()?;
+    let session = args.store.open_existing()?;
     let who = session.principal()?;
     let checked = session.wait(session.engine.check_store(&who))?;
     let sound = checked.problems_total == 0;

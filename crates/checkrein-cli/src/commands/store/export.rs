@@ -19,7 +19,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let session = args.store.open_to_read()?;
+    let session = args.store.open_existing_to_read()?;
     let who = session.principal()?;
     let write = |out: &mut dyn Write| session.wait(session.engine.export_store(&who, out));
     if args.file.as_os_str() == "-" {

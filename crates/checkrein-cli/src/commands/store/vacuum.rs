@@ -14,7 +14,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("the store cannot be vacuumed")?;
-    let session = args.store.open()?;
+    let session = args.store.open_existing()?;
     let who = session.principal()?;
     let vacuumed = session.wait(session.engine.vacuum_store(&who))?;
     if args.json {

@@ -14,7 +14,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let tokens: Vec<Token> = match args.store.desk()? {
+    let tokens: Vec<Token> = match args.store.desk_to_read()? {
         Desk::Here(session) => {
             let who = session.manager()?;
             session.wait(session.engine.tokens(&who))?.iter().map(Token::from).collect()

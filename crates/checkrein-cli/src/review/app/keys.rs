@@ -228,9 +228,9 @@ impl App {
     }
 
     fn confirm(&mut self, key: KeyEvent, confirm: Confirm) -> Ask {
-        let marked = confirm.verdict == Verdict::Approve && !self.review.marked_for_changes().is_empty();
+        let doubted = confirm.verdict == Verdict::Approve && !self.review.doubts().is_empty();
         match key.code {
-            KeyCode::Char('y') if marked && !confirm.again => {
+            KeyCode::Char('y') if doubted && !confirm.again => {
                 self.mode = Mode::Confirm(Confirm { again: true, ..confirm });
                 Ask::Nothing
             }

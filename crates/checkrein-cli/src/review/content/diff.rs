@@ -20,6 +20,9 @@ pub fn heading(file: &FileShown) -> Row {
     if let Some(mark) = file.mark {
         row = row.and(Ink::Person, format!("  {}", mark.name().replace('_', " ")));
     }
+    if file.mark_lapsed {
+        row = row.and(Ink::Warning, "  no longer approved: it has changed since");
+    }
     if file.protected {
         row = row.and(Ink::Warning, "  protected");
     }
@@ -37,7 +40,7 @@ pub fn file(review: &Review, file: &FileShown) -> Vec<Row> {
     // What is about the file as a whole stands above it.
     take(&mut rows, &|thread| thread.line.is_none() && thread.was_at.is_none());
     if file.binary {
-        rows.push(Row::new(Ink::Faint, "(not text)"));
+        rows.push(Row::new(Ink::Faint, "(not text, not shown)"));
     } else if file.hunks.is_empty() {
         rows.push(Row::new(Ink::Faint, if file.cut { "(too large to show)" } else { "(no lines differ)" }));
     }
@@ -83,6 +86,9 @@ fn diff_row(line: &Line, at: Option<u32>) -> Row {
     }
     let pieces = line.words.iter();
     row.pieces.extend(pieces.map(|piece| (if piece.changed { word } else { ink }, piece.text.clone())));
+    if line.cut_bytes > 0 {
+        row.pieces.push((Ink::Warning, format!("… {} more bytes not shown", line.cut_bytes)));
+    }
     row.numbers = Some((line.old, line.new));
     row.line = at;
     row

@@ -36,6 +36,9 @@ pub fn overview(review: &Review) -> Vec<Row> {
     if review.files.is_empty() {
         warn("Nothing changed in this phase.".to_owned());
     }
+    if let Some(not_shown) = review.told_not_shown() {
+        warn(format!("{not_shown} Approving it has to be confirmed."));
+    }
     if let Some(conflict) = &review.conflict {
         let files: Vec<&str> = conflict.files.iter().map(|(file, _)| file.as_str()).collect();
         warn(format!("Conflict in {}", files.join(", ")));
@@ -92,6 +95,9 @@ pub fn stat(review: &Review, which: Which) -> Vec<Row> {
             }
             if let Some(mark) = file.mark {
                 row = row.and(Ink::Person, format!("  {}", mark.name().replace('_', " ")));
+            }
+            if file.mark_lapsed {
+                row = row.and(Ink::Warning, "  no longer approved: it has changed since");
             }
             if file.protected {
                 row = row.and(Ink::Warning, "  protected");
@@ -179,8 +185,9 @@ pub fn how_to_answer(review: &Review) -> Vec<Row> {
         return Vec::new();
     }
     let id = quoted(&review.id);
+    let confirm = if review.doubts().is_empty() { "" } else { " --confirm" };
     let rows = [
-        format!("checkrein approve {id} --digest {}", review.digest),
+        format!("checkrein approve {id} --digest {}{confirm}", review.digest),
         format!("checkrein request-changes {id} -m WHAT [--comment FILE:LINE=TEXT]… [--start-over]"),
         format!("checkrein reject {id} -m WHY"),
     ];

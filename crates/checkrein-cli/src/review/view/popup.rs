@@ -32,12 +32,11 @@ pub fn confirm(frame: &mut Frame<'_>, body: Rect, app: &App, confirm: &Confirm) 
     lines.push(format!("{}, round {}", review.phase, review.round));
     lines.push(format!("commit {}", review.head));
     lines.push(format!("digest {}", review.digest));
-    let marked = review.marked_for_changes();
     let mut keys = "y yes   n no".to_owned();
     match confirm.verdict {
         Verdict::Approve if confirm.again => {
             lines.push(String::new());
-            lines.push(format!("You request changes of {}.", marked.join(", ")));
+            lines.extend(review.doubts());
             lines.push("Approve all the same?".to_owned());
         }
         Verdict::Approve => {}

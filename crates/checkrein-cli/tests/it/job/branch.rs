@@ -146,7 +146,7 @@ fn starting_over_is_a_branch_and_a_review_of_its_own() {
     job.change(&["--start-over"], 3);
     let second = job.waits_at();
     assert_eq!(job.asked()["branch"], "phase-1-strategic-rev-2");
-    assert_eq!((&job.asked()["revision"], &job.asked()["round"]), (&json!(2), &json!(1)));
+    assert_eq!((&job.asked()["revision"], &job.asked()["round"]), (&json!(2), &json!(2)));
     assert_ne!(first, second);
     assert!(job.brief(2).contains("shorter, please") && job.brief(2).contains("phase-1-strategic-rev-2"));
     job.change(&["--start-over"], 3);
@@ -158,8 +158,10 @@ fn starting_over_is_a_branch_and_a_review_of_its_own() {
     job.change(&[], 3);
     assert_eq!(
         (&job.asked()["branch"], &job.asked()["round"]),
-        (&json!("phase-1-strategic-rev-3"), &json!(2))
+        (&json!("phase-1-strategic-rev-3"), &json!(4))
     );
+    let rounds = ["1 strategic 1", "1 strategic 2", "1 strategic 3", "1 strategic 4"];
+    assert_eq!(job.calls(), rounds, "CHECKREIN_ROUND counts on");
     job.approve(3);
     assert_eq!(job.titles("main")[1..].len(), 2, "each phase is merged once");
     assert!(!job.branches().contains(&"phase-1-strategic-rev-3".to_owned()));

@@ -53,7 +53,7 @@ fn an_interrupt_pauses_and_resume_goes_on_with_what_was_done() {
         let mut engine = begun(&place, &[]);
         engine.signal(signal);
         let ended = engine.end();
-        expect(&ended, 1);
+        expect(&ended, 7);
         assert!(ended.stderr.contains("is paused"), "{}", ended.seen());
         assert!(!alive(&place, "pid"));
         let id = id_of(&ended);
@@ -61,6 +61,12 @@ fn an_interrupt_pauses_and_resume_goes_on_with_what_was_done() {
         std::fs::write(place.path().join("go"), "").unwrap();
         expect(&place.run(&["resume", &id]), 3);
         assert!(place.read("seen").contains("half\nloose"), "{}", place.read("seen"));
+        let brief = place.read("brief.2");
+        for told in
+            ["was paused before it handed in a result", "- half of it\n", "added half (", "added loose ("]
+        {
+            assert!(brief.contains(told), "{told}: {brief}");
+        }
         assert_eq!(place.read("calls"), "1 strategic 1\n1 strategic 1\n");
     }
 }

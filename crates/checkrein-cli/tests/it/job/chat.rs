@@ -213,10 +213,10 @@ fn without_a_model_a_search_answers_and_says_so() {
     // A project does not say where what a job holds is sent.
     let model = model(json!({"otherwise": "I am the project's"}));
     std::fs::write(job.place.path().join("checkrein.yaml"), settings(&model, "openai")).unwrap();
-    let answered = job.asks("zanzibar", 0);
-    assert!(!answered.to_string().contains("I am the project's"), "{answered}");
+    let refused = job.ann.says(&job.place, &["chat", &job.id, "-m", "zanzibar", "--json"]);
+    expect(&refused, 2);
+    assert!(refused.stderr.contains("a project does not set `companion`"), "{}", refused.seen());
     assert!(model.asked().is_empty());
-    assert!(job.chat()["notes"].to_string().contains("is not followed"));
 }
 
 #[test]

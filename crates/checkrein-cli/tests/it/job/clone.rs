@@ -61,11 +61,15 @@ fn an_agent_that_leaves_its_branch_is_followed() {
 
 #[test]
 fn a_nested_repository_is_files() {
-    let job = done(
-        r#"mkdir inner; echo x > inner/x; git -C inner init -q; git -C inner add x; git -C inner commit -qm inner
+    let agent = r#"case $n in 2)
+      mkdir inner; echo x > inner/x; git -C inner init -q; git -C inner add x; git -C inner commit -qm inner
       git init -q --bare bare.git
-      printf '[submodule "evil"]\n\tpath = evil\n\turl = ext::sh -c touch%%20/tmp/x\n' > .gitmodules"#,
-    );
+      printf '[submodule "evil"]\n\tpath = evil\n\turl = ext::sh -c touch%%20/tmp/x\n' > .gitmodules
+      work ;; *) usual ;; esac"#;
+    // `.gitmodules` is protected, so that a person looks at it.
+    let job = job(scene(agent), &["--autonomy", "full"], 3);
+    assert!(job.asked().to_string().contains(".gitmodules"), "{}", job.asked());
+    job.approve(0);
     let names = job.files("main");
     assert!(names.contains(&"inner/x".to_owned()), "{names:?} {}", job.found());
     assert!(!names.iter().any(|name| name.contains("inner/.git")), "{names:?}");

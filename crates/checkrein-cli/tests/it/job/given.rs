@@ -31,8 +31,8 @@ fn documents_are_where_the_brief_says() {
         let own = if existing { ".checkrein/job/" } else { "" };
         assert!(job.brief(1).contains(&format!("- {own}documents/notes.txt")), "{}", job.brief(1));
         assert_eq!(job.place.read("read"), "some notes\n");
-        job.approve(3);
-        job.approve(0);
+        job.approve_unseen(3);
+        job.approve_unseen(0);
         if existing {
             let result = super::git(
                 &job.place.path().join("repo"),

@@ -93,6 +93,35 @@ fn the_next_phase_is_told_what_was_pushed_and_approved() {
     assert!(!job.brief(3).contains("carla changes letter"), "told once");
 }
 
+/// A typo in what is to be done next must not mean what was to be done before.
+#[test]
+fn a_plan_with_broken_todos_cannot_be_approved() {
+    let job = held("usual");
+    let main = job.git(&["rev-parse", "main"]);
+    let clone = job.cloned("carla", "phase-1-strategic");
+    for (todos, problem) in [
+        (
+            "todos:\n  - id: 1\n    content: a\n  - id: 1\n    content: b\n",
+            "todos.yaml:4:5: id `1` is there twice",
+        ),
+        ("todos:\n  - [\n", "todos.yaml:"),
+        ("todos: []\n", "todos.yaml has no todos"),
+        ("phase: x\ntodo:\n  - a\n", "todos.yaml has no todos"),
+    ] {
+        let pushed = push(&clone, "todos.yaml", todos);
+        let refused = job.ann("approve", &["--digest", &pushed], 2);
+        assert!(refused.stderr.contains(problem), "{}", refused.seen());
+        assert_eq!(
+            (job.status(), job.git(&["rev-parse", "main"])),
+            ("pending_review".to_owned(), main.clone())
+        );
+    }
+    let pushed = push(&clone, "todos.yaml", "todos: [write it in verse]\n");
+    job.ann("approve", &["--digest", &pushed], 0);
+    job.resume(3);
+    assert!(job.brief(2).contains("write it in verse"));
+}
+
 #[test]
 fn only_what_was_approved_is_merged() {
     let job = held("usual");

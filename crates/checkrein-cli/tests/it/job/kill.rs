@@ -237,6 +237,10 @@ fn when_the_engine_dies_its_agent_dies_and_its_work_is_gone_on_with() {
     crate::run::expect(&again, 3);
     assert!(again.stderr.contains("lost    phase-1-strategic, it is repeated"), "{}", again.seen());
     assert!(place.read("seen").contains("half\nloose"), "{}", place.read("seen"));
+    let brief = place.read("brief.2");
+    for told in ["was lost: its process died", "- half of it\n", "added half (", "added loose ("] {
+        assert!(brief.contains(told), "{told}: {brief}");
+    }
 }
 
 #[test]

@@ -170,6 +170,12 @@ impl Job {
         self.resume(code)
     }
 
+    /// Approves also what is not shown (R17), and goes on until it rests.
+    pub fn approve_unseen(&self, code: i32) -> Ran {
+        self.ann("approve", &["--confirm"], 0);
+        self.resume(code)
+    }
+
     /// Requests changes, and goes on until it rests.
     pub fn change(&self, more: &[&str], code: i32) -> Ran {
         self.ann("request-changes", &[&["-m", "shorter, please"], more].concat(), 0);

@@ -48,7 +48,7 @@ fn an_agent_may_say_that_it_failed_or_is_blocked() {
     assert_eq!(failed.status(), "failed");
     assert!(failed.given.stderr.contains("cannot read it"), "{}", failed.given.seen());
     let agent = r#"case $call in 1) answer '{"outcome":"blocked","summary":"no key"}' ;; *) usual ;; esac"#;
-    let blocked = job(scene(agent), &[], 1);
+    let blocked = job(scene(agent), &[], 7);
     assert_eq!(blocked.status(), "paused");
     let shown = blocked.place.run(&["show", &blocked.id]).stdout;
     assert!(shown.contains("The agent cannot go on: no key"), "{shown}");
@@ -100,7 +100,7 @@ fn an_end_with_todos_left_is_none() {
 #[test]
 fn a_plan_without_todos_is_repeated_once_and_then_paused() {
     let agent = r#"case $call in 1 | 2) answer '{"summary":"hm"}' ;; *) usual ;; esac"#;
-    let job = job(scene(agent), &[], 1);
+    let job = job(scene(agent), &[], 7);
     assert_eq!((job.status(), job.calls().len()), ("paused".into(), 2));
     assert!(job.given.stdout.contains("neither todos nor job_complete"), "{}", job.given.seen());
     job.resume(3);
@@ -139,6 +139,26 @@ fn odd_parts_of_a_result_are_told_and_left_out() {
 }
 
 #[test]
+fn a_deliverable_that_is_not_there_is_a_finding() {
+    let agent = r#"case $n in
+      1) mkdir -p docs/deep; echo x > docs/deep/a.md; echo y > b.md
+         answer '{"next_todos":["x"],"deliverables":["b.md","./docs/deep/a.md","docs/","c.md","doc","../b.md","https://example.com/d"]}' ;;
+      *) usual ;;
+    esac"#;
+    let job = job(scene(agent), &[], 3);
+    let warnings = &job.show()["response_totals"]["warnings"];
+    assert_eq!(*warnings, 3, "{}", job.found());
+    let report = job.place.run(&["report", &job.id, "--as", "json"]).json().to_string();
+    for missing in ["c.md", "doc", "../b.md"] {
+        assert!(report.contains(&format!("the deliverable `{missing}` is not there")), "{report}");
+    }
+    assert!(
+        report.contains("\"category\":\"validation\"") && report.contains("\"severity\":\"medium\""),
+        "{report}"
+    );
+}
+
+#[test]
 fn findings_of_an_agent_are_judged() {
     let agent = r#"case $n in
       1) answer '{"next_todos":["x"],"errors":[{"text":"bad","severity":"high"}]}' ;;
@@ -154,7 +174,7 @@ fn findings_of_an_agent_are_judged() {
 fn a_todos_file_that_cannot_be_used_is_told() {
     let agent =
         r#"case $call in 1 | 2) echo 'todos: [{id: one, content: x}]' > todos.yaml ;; *) usual ;; esac"#;
-    let job = job(scene(agent), &[], 1);
+    let job = job(scene(agent), &[], 7);
     assert_eq!(job.status(), "paused");
     assert!(job.found().contains("todos.yaml cannot be used"), "{}", job.found());
 }

@@ -91,7 +91,7 @@ fn the_end_is_accepted_again_once_something_was_done() {
     esac"#;
     let job = job(scene(agent), &["--autonomy", "review"], 3);
     assert_eq!(job.asked()["context"], "job_complete");
-    let paused = job.change(&[], 1);
+    let paused = job.change(&[], 7);
     assert!(paused.stderr.contains("paused"), "{}", paused.seen());
     assert_eq!(job.status(), "paused", "it did nothing about it, twice");
     job.resume(3);

@@ -53,7 +53,7 @@ fn an_agent_that_fills_the_disk_is_ended() {
     let agent = r#"echo half > half; i=0
       while true; do head -c 1000000 /dev/zero > "fill-$i"; i=$((i + 1)); sleep 0.05; done"#;
     let over = ["--config-override", r#"{"disk_bytes":5000000}"#];
-    let job = job(scene(agent), &over, 1);
+    let job = job(scene(agent), &over, 7);
     assert!(job.found().contains("5000000 are allowed"), "{}", job.found());
     assert_eq!(job.file("phase-1-strategic", "half"), "half");
     let clone = job.repository().with_file_name("clone");
@@ -66,8 +66,24 @@ fn what_filled_the_disk_is_not_met_again() {
       touch "$here/again"; echo build/ > .gitignore; mkdir build; head -c 9000000 /dev/zero > build/much
       while true; do sleep 0.05; done"#;
     let over = ["--config-override", r#"{"disk_bytes":5000000}"#];
-    let job = job(scene(agent), &over, 1);
+    let job = job(scene(agent), &over, 7);
     job.resume(3);
+}
+
+/// Wherever it can write.
+#[test]
+fn everything_an_agent_writes_counts() {
+    let over = ["--config-override", r#"{"disk_bytes":5000000}"#, "--sandbox"];
+    for place in [r#""$CHECKREIN_RESULT.much""#, r#""$XDG_CACHE_HOME/much""#] {
+        let agent = format!(
+            r#"if [ "$n.$r" = 1.1 ] && [ ! -e again ]; then touch again; head -c 9000000 /dev/zero > {place}; sleep 600; fi; usual"#
+        );
+        let job = job(scene(&agent), &over, 7);
+        assert_eq!(job.status(), "paused", "{place}");
+        assert!(job.found().contains("5000000 are allowed"), "{place}: {}", job.found());
+        // What filled it is gone, and what was done is there.
+        job.resume(3);
+    }
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn texts_are_found_and_secrets_are_not() {
 #[test]
 fn commits_are_listed_compared_and_shown() {
     let job = held();
-    job.approve(3);
+    job.approve_unseen(3);
     let client = &mut Client::new(&job.place, &[]);
     let log = look(client, &job, "git_log", json!({"at": "main"}));
     let titles: Vec<&str> =
@@ -195,8 +195,8 @@ fn a_job_tells_where_it_stands_and_how_it_got_there() {
     assert!(shown["plan"].as_str().unwrap().contains("crawler"), "{shown}");
     let todos = look(client, &job, "get_todos", json!({}));
     assert_eq!(todos["next_todos"][0]["content"], "count the herons", "{todos}");
-    job.approve(3);
-    job.approve(0);
+    job.approve_unseen(3);
+    job.approve_unseen(0);
     let todos = look(client, &job, "get_todos", json!({"phase": "2"}));
     assert_eq!(
         todos["attempts"],

@@ -10,16 +10,16 @@ use crate::place::Place;
 use crate::run::{background, data, only_run, until, waits_at};
 use crate::serve::Served;
 
-/// `mcp TOOL ARGUMENTS` calls a tool, as a client would, and keeps what it said beside the result.
-const MCP: &str = r#"cat > /dev/null
+/// `mcp TOOL ARGUMENTS` calls a tool, as a client would, and keeps what it said beside the agent, or in a sandbox in its cache.
+const MCP: &str = r#"cat > /dev/null; here=${XDG_CACHE_HOME:-$(dirname "$0")}
 n=$CHECKREIN_PHASE_NUMBER r=$CHECKREIN_ROUND
 mcp() {
   printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"agent","version":"1"}}}' \
     '{"jsonrpc":"2.0","method":"notifications/initialized"}' '{"jsonrpc":"2.0","id":3,"method":"tools/list"}' > "$CHECKREIN_RESULT.in"
   printf '%s\n' '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"'"$1"'","arguments":'"$2"'}}' >> "$CHECKREIN_RESULT.in"
   checkrein mcp < "$CHECKREIN_RESULT.in" > "$CHECKREIN_RESULT.out"
-  { printf '%s ' "$n.$r $1"; grep '"id":2' "$CHECKREIN_RESULT.out"; } >> "$(dirname "$CHECKREIN_RESULT")/said"
-  grep '"id":3' "$CHECKREIN_RESULT.out" > "$(dirname "$CHECKREIN_RESULT")/tools"
+  { printf '%s ' "$n.$r $1"; grep '"id":2' "$CHECKREIN_RESULT.out"; } >> "$here/said"
+  grep '"id":3' "$CHECKREIN_RESULT.out" > "$here/tools"
 }
 "#;
 
@@ -27,9 +27,14 @@ fn scene(agent: &str) -> Place {
     Place::new().file("agent", &format!("{MCP}{agent}\n"))
 }
 
+fn left(job: &Job, name: &str) -> String {
+    let cached = data(&job.place, &format!("jobs/{}/cache/{name}", job.id));
+    fs::read_to_string(cached).unwrap_or_else(|_| job.place.read(name))
+}
+
 /// What each call of a tool said: phase and round, the tool, whether it failed, its text.
 fn said(job: &Job) -> Vec<(String, String, bool, String)> {
-    let text = fs::read_to_string(data(&job.place, &format!("jobs/{}/exchange/said", job.id))).unwrap();
+    let text = left(job, "said");
     let lines = text.lines().map(|line| {
         let mut words = line.splitn(3, ' ');
         let (at, tool, answer) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
@@ -101,7 +106,7 @@ fn an_agent_works_by_tools_alone() {
         let planning: Value = serde_json::from_str(text(11)).unwrap();
         assert_eq!(planning["replan"], "the second todo leads nowhere", "{planning}");
         // Without a store only what an attempt has is there.
-        let tools = fs::read_to_string(data(&job.place, &format!("jobs/{}/exchange/tools", job.id))).unwrap();
+        let tools = left(&job, "tools");
         let tools = names(&serde_json::from_str(&tools).unwrap());
         assert_eq!(tools.len(), 9, "{tools:?}");
         assert!(!tools.contains(&"request_checkpoint".to_owned()), "{tools:?}");
@@ -142,11 +147,12 @@ fn comments_are_read_and_answered() {
         (&json!("ann"), &json!("shorter, please"), &json!(2)),
         "{review}"
     );
-    let comment = &json(2)["comments"][0];
+    let comments = &json(2)["comments"];
+    let comment = &comments["new"][0];
     assert_eq!(
-        (&comment["id"], &comment["open"], &comment["file"], &comment["line"]),
-        (&json!("c1"), &json!(true), &json!("plan.md"), &json!(1)),
-        "{comment}"
+        (&comment["id"], &comment["file"], &comment["line"], &comments["earlier"]),
+        (&json!("c1"), &json!("plan.md"), &json!(1), &json!([])),
+        "{comments}"
     );
     assert!(!said[3].2 && said[4].2 && said[4].3.contains("there are c1"), "{said:?}");
     let comments = job.show()["job"]["comments"].as_array().unwrap().clone();

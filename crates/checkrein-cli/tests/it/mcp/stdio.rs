@@ -38,6 +38,18 @@ fn old_revisions_and_the_newest_are_spoken() {
     assert_eq!(said["result"]["structuredContent"]["status"], "pending", "{said}");
 }
 
+/// What is judged is what was sent (R2).
+#[test]
+fn a_number_that_would_be_rounded_is_refused() {
+    let place = Place::new();
+    let mut client = Client::new(&place, &[]);
+    let asked = json!({"id": "n", "worker": "w", "deliverable": [9_007_199_254_740_993_u64]});
+    let said = client.ask("tools/call", json!({"name": "request_checkpoint", "arguments": asked}));
+    assert_eq!(said["result"]["isError"], true, "{said}");
+    let text = said["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(text.contains("`9007199254740993` would come back as another one"), "{said}");
+}
+
 #[test]
 fn what_is_asked_is_answered_elsewhere() {
     let place = Place::new();

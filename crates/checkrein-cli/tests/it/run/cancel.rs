@@ -85,7 +85,7 @@ fn an_interrupt_pauses_cleanly_and_the_run_goes_on_later() {
         until(|| (place.path().join("pid2").exists() && alive(&place, "pid2")).then_some(()));
         running.signal(signal);
         let ended = running.end();
-        assert_eq!(ended.code, 1, "{signal:?}: {}", ended.seen());
+        assert_eq!(ended.code, 7, "{signal:?}: {}", ended.seen());
         assert!(
             ended.stderr.contains("is paused") && ended.stderr.contains("checkrein resume"),
             "{}",

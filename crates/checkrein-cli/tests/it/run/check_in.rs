@@ -84,10 +84,12 @@ fn a_check_in_without_findings_is_recorded_and_goes_on() {
 }
 
 #[test]
-fn an_unknown_frequency_never_checks_in_and_says_so() {
+fn an_unknown_frequency_is_refused_and_nothing_runs() {
     let place = found_twice("check_in_frequency: hourly");
-    let (run, _) = ran(&place, &[], 0);
-    assert!(run.stderr.contains("warning: ") && run.stderr.contains("hourly"), "{}", run.seen());
+    let run = place.run(&["run", "flow.yaml"]);
+    assert_eq!(run.code, 2, "{}", run.seen());
+    assert!(run.stderr.contains("unknown check_in_frequency `hourly`"), "{}", run.seen());
+    assert!(!place.run(&["runs", "--json"]).stdout.contains("run_id"));
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn a_check_in_shows_phase_step_findings_artifacts_and_actions() {
         ("run_id", json!(id)),
         ("workflow_id", json!("ship")),
         ("kind", json!("check_in")),
-        ("question", json!("Check-in: build complete. Continue?")),
+        ("question", json!("Check-in: build:implement complete. Continue?")),
         ("phase", json!("build")),
         ("step", json!("build:implement")),
         ("counts", json!({"warnings": 1, "errors": 0})),

@@ -73,7 +73,7 @@ fn a_response_that_is_no_file_fails_the_step_with_a_reason() {
     let (status, errors, _) = judged("head -c 17000000 /dev/zero > $CHECKREIN_RESPONSE");
     assert_eq!(
         (status.as_str(), errors),
-        ("failure", vec!["Step's response is larger than 16 MiB".to_owned()])
+        ("failure", vec!["Step's response cannot be read: it is larger than 16 MiB".to_owned()])
     );
 }
 

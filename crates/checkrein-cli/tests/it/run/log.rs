@@ -203,7 +203,7 @@ fn without_a_terminal_progress_is_plain_lines() {
 #[test]
 fn the_report_is_always_printed_in_the_format_asked_for() {
     for (command, code) in [("true", 0), ("false", 4), ("sh found warnings low", 3)] {
-        for format in ["summary", "detailed", "minimal", "nonsense"] {
+        for format in ["summary", "detailed", "minimal"] {
             let place = scene(&steps(&[("a", command)]));
             let (run, id) = start(&place, &["--format", format]);
             assert_eq!(run.code, code);

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::place::{BINARY, Place, Ran};
+use crate::place::{Place, Ran};
 
 /// `sh found warnings low 3` answers with three low warnings.
 const FOUND: &str = r#"kind=$1 severity=$2 count=${3:-1} items= n=1
@@ -198,7 +198,7 @@ struct Heard {
 }
 
 pub fn background(place: &Place, arguments: &[&str]) -> Background {
-    let mut command = place.command(BINARY);
+    let mut command = place.command(place.binary());
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());

@@ -33,7 +33,7 @@ fn older() -> Value {
 fn place() -> Place {
     scene("")
         .file("flow.json", &serde_json::to_string_pretty(&older()).unwrap())
-        .file("checkrein.yaml", "agent: 'cat >> briefs; echo ---- >> briefs'")
+        .file("home/.config/checkrein/checkrein.yaml", "agent: 'cat >> briefs; echo ---- >> briefs'")
         .file("scripts/check.sh", "test -f \"$1\" && echo hook >> done\n")
 }
 
@@ -113,12 +113,18 @@ fn the_older_levels_are_what_they_were() {
 }
 
 #[test]
-fn an_unknown_level_runs_as_guarded_with_a_warning_and_is_refused_by_the_check() {
-    let place =
-        scene(&format!("autonomy: {{level: cautious}}\n{}", steps(&[("a", "sh found warnings low")])));
-    let (run, _) = ran(&place, &[], 3);
-    assert!(run.stderr.contains("cautious"), "{}", run.seen());
-    expect(&place.run(&["policy", "check", "flow.yaml"]), 2);
+fn an_unknown_level_is_refused_and_runs_as_guarded_in_an_older_file() {
+    let ours = scene(&format!("autonomy: {{level: cautious}}\n{}", steps(&[("a", "touch ran")])));
+    expect(&ours.run(&["run", "flow.yaml"]), 2);
+    expect(&ours.run(&["policy", "check", "flow.yaml"]), 2);
+    assert!(!ours.path().join("ran").exists());
+    let older = json!({"autonomy": {"level": "cautious"},
+        "phases": {"build": {"steps": [{"id": "a", "prompt": "!sh found warnings low"}]}}});
+    let older = scene("").file("flow.json", &older.to_string());
+    let run = older.run(&["run", "flow.json"]);
+    expect(&run, 3);
+    assert!(run.stderr.contains("using `guarded`"), "{}", run.seen());
+    expect(&older.run(&["policy", "check", "flow.json"]), 2);
 }
 
 #[test]

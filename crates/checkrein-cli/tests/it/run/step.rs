@@ -60,7 +60,10 @@ hooks:
   pre_build: [{type: document, name: rules, path: RULES.md}]";
     for (name, place) in [
         ("in the workflow", scene(&format!("agent: {}\n{flow}", quoted(agent)))),
-        ("in the settings", scene(flow).file("checkrein.yaml", &format!("agent: {}", quoted(agent)))),
+        (
+            "in the settings",
+            scene(flow).file("home/.config/checkrein/checkrein.yaml", &format!("agent: {}", quoted(agent))),
+        ),
     ] {
         let place = place.file("RULES.md", "Be kind.\n");
         let (_, id) = ran(&place, &["--target", "feat/x", "--work-id", "7"], 0);

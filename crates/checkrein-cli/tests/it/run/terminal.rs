@@ -113,7 +113,7 @@ fn ctrl_c_during_a_step_pauses_and_leaves_no_orphan() {
     std::thread::sleep(std::time::Duration::from_millis(200));
     terminal.press("\u{3}");
     let (seen, code) = terminal.end();
-    assert_eq!(code, 1, "{seen}");
+    assert_eq!(code, 7, "{seen}");
     assert!(seen.contains("is paused"), "{seen}");
     assert!(!super::alive(&place, "pid") && !super::alive(&place, "pid2"));
     let id = super::only_run(&place).unwrap();

@@ -97,15 +97,12 @@ fn a_status_is_not_judged_but_its_items_are() {
 }
 
 #[test]
-fn an_unknown_tolerance_ranks_as_low_and_says_so() {
-    for (severity, code) in [("low", 0), ("medium", 4)] {
-        let place = scene(&format!(
-            "autonomy: {{warning_tolerance: plenty}}\n{}",
-            steps(&[("a", &format!("sh found warnings {severity}"))])
-        ));
-        let (run, _) = ran(&place, &["--yes"], code);
-        assert!(run.stderr.contains("plenty"), "{}", run.seen());
-    }
+fn an_unknown_tolerance_is_refused_and_nothing_runs() {
+    let place = scene(&format!("autonomy: {{warning_tolerance: plenty}}\n{}", steps(&[("a", "touch ran")])));
+    let run = place.run(&["run", "flow.yaml", "--yes"]);
+    assert_eq!(run.code, 2, "{}", run.seen());
+    assert!(run.stderr.contains("unknown warning_tolerance `plenty`"), "{}", run.seen());
+    assert!(!place.path().join("ran").exists());
 }
 
 #[test]

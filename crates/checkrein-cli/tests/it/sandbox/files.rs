@@ -255,8 +255,12 @@ fn the_default_masks_hide_credentials_and_sockets() {
             room.write(&format!("home/{name}"), SECRET);
         }
         room.write("home/.cargo/env", "");
-        let masked =
-            default_masks(&room.path("home"), &room.path("store"), &[room.path("home/.config/checkrein")]);
+        let masked = default_masks(
+            &room.path("home"),
+            &room.path("store"),
+            &[room.path("home/.config/checkrein")],
+            &[],
+        );
         let sandbox = Sandbox {
             masked,
             readable: [vec![room.path("")], default_readable()].concat(),

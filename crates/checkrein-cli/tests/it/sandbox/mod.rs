@@ -1,11 +1,13 @@
 //! Commands in a sandbox, through the binary as an engine starts it, as whoever runs the tests and, if that
 //! is root, as an ordinary user too.
 
+mod calls;
 mod escapes;
 mod files;
 mod inside;
+mod limits;
 mod processes;
-mod refused;
+pub mod refused;
 
 use std::ffi::OsString;
 use std::fs;
@@ -123,6 +125,7 @@ impl Room {
                 .iter()
                 .map(|name| self.path(name))
                 .collect(),
+            ..Sandbox::default()
         }
     }
 

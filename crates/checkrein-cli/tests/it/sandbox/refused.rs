@@ -59,6 +59,9 @@ fn where_the_kernel_forbids_a_part_of_it() {
             (libc::SYS_move_mount, "error: not run: `/dev/null` cannot be put in its place: Operation not"),
             (libc::SYS_openat2, "error: not run: `"),
             (libc::SYS_capset, "error: not run: capabilities cannot be kept: Operation not permitted"),
+            (libc::SYS_keyctl, "error: not run: the session keyring cannot be left: Operation not permitted"),
+            (libc::SYS_prlimit64, "error: not run: memory and processes cannot be limited: Operation not"),
+            (libc::SYS_seccomp, "error: not run: system calls cannot be filtered: "),
             (libc::SYS_landlock_add_rule, "error: not run: Landlock: "),
             (libc::SYS_landlock_restrict_self, "error: not run: Landlock: "),
         ] {
@@ -105,7 +108,7 @@ fn where_what_is_asked_for_cannot_be() {
         masked: [&room.sandbox().masked, masked].concat(),
         ..room.sandbox()
     };
-    let hidden = Sandbox { writable: Vec::new(), readable: Vec::new(), masked: vec![room.path("")] };
+    let hidden = Sandbox { masked: vec![room.path("")], ..Sandbox::default() };
     let shown = |path: PathBuf| path.display().to_string();
     for (sandbox, expected) in [
         (

@@ -7,12 +7,12 @@ use crate::policy::Autonomy;
 
 impl Workflow {
     /// What can be said about this file alone. An older file's steps may say what to do in words of its own.
-    pub(super) fn check(&self, unknown_keys: Gravity) -> Problems {
+    pub(super) fn check(&self) -> Problems {
         let mut problems = Problems::default();
         self.check_handling(&[], self.file.result_handling, &mut problems);
         for (name, phase) in &self.file.phases {
             self.check_handling(&["phases", name], phase.result_handling, &mut problems);
-            self.check_phase(name, phase, unknown_keys, &mut problems);
+            self.check_phase(name, phase, &mut problems);
         }
         self.check_hook_paths(&mut problems);
         // An inherited phase is not in this file.
@@ -27,7 +27,7 @@ impl Workflow {
     pub(crate) fn unknown_phases(&self, phases: &[&str]) -> Problems {
         let mut problems = Problems::default();
         let mut say = |path: &[&str], message: String, hint: String| {
-            problems.push(self.document.problem(Gravity::Warning, path, message).hint(hint));
+            problems.push(self.document.problem(self.unknown(), path, message).hint(hint));
         };
         for key in self.file.hooks.keys() {
             let phase = key.strip_prefix("pre_").or_else(|| key.strip_prefix("post_"));
@@ -46,28 +46,23 @@ impl Workflow {
             };
             say(&["hooks", key], message, hint);
         }
-        let mut known = |path: &[&str], phase: &str| {
+        let Some(Autonomy::Long(block)) = &self.file.autonomy else { return problems };
+        for (path, phase) in block.phases_named() {
             if !phases.contains(&phase) {
                 let whose = if self.file.extends.is_none() { "of this file" } else { "here" };
                 let hint = match document::closest(phase, phases.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("phases {whose}: {}", document::listed(phases.iter().copied())),
                 };
-                say(path, format!("there is no phase `{phase}`"), hint);
-            }
-        };
-        if let Some(Autonomy::Long(block)) = &self.file.autonomy {
-            for phase in block.overrides.set().into_iter().flat_map(|overrides| overrides.keys()) {
-                known(&["autonomy", "overrides", phase], phase);
-            }
-            for (index, phase) in block.require_approval_for.set().into_iter().flatten().enumerate() {
-                known(&["autonomy", "require_approval_for", &index.to_string()], phase);
+                let path: Vec<&str> =
+                    ["autonomy"].into_iter().chain(path.iter().map(String::as_str)).collect();
+                say(&path, format!("there is no phase `{phase}`"), hint);
             }
         }
         problems
     }
 
-    fn check_phase(&self, name: &str, phase: &Phase, unknown_keys: Gravity, problems: &mut Problems) {
+    fn check_phase(&self, name: &str, phase: &Phase, problems: &mut Problems) {
         let mut ids: Vec<&str> = Vec::new();
         for (list, index, step) in phase.all_steps() {
             let index = index.to_string();
@@ -80,7 +75,7 @@ impl Workflow {
                 Some(id) => ids.push(id),
                 None => problems.push(error("a step has no id".to_owned()).hint("give it an `id`")),
             }
-            if unknown_keys == Gravity::Error && !step.does_something() {
+            if !self.older && !step.does_something() {
                 let hint = "give it a `run` command or an `agent` prompt";
                 problems.push(error("a step says nothing to do".to_owned()).hint(hint));
             }
@@ -105,8 +100,8 @@ impl Workflow {
         let older = [("prompt", &step.prompt), ("command", &step.command), ("skill", &step.skill)];
         for (ignored, _) in older.iter().filter(|(_, said)| said.is_some()) {
             let path: Vec<&str> = path.iter().chain([ignored]).copied().collect();
-            let message = format!("`{ignored}` is ignored: the step says `{word}`");
-            problems.push(self.document.problem(Gravity::Warning, &path, message));
+            let message = format!("`{ignored}` has no effect: the step says `{word}`");
+            problems.push(self.document.problem(self.unknown(), &path, message));
         }
     }
 

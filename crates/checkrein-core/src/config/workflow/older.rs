@@ -2,8 +2,8 @@
 
 use crate::document::{self, Document, Format, Node};
 
-/// Files of an older system are JSON and know neither `run` nor `agent`; what else they carry is
-/// none of our business (W21).
+/// Files of an older system are JSON, and use a form ours lacks or have neither `run` nor `agent`; what else they
+/// carry is none of our business (W20, W21).
 pub(super) fn is_older(document: &Document) -> bool {
     fn values(node: Option<&Node>) -> Vec<&Node> {
         match node.map(|node| &node.value) {
@@ -16,8 +16,15 @@ pub(super) fn is_older(document: &Document) -> bool {
     let root = &document.root;
     let lists = ["pre_steps", "steps", "post_steps"];
     let phases = values(root.get("phases")).into_iter();
-    let steps = phases.flat_map(|phase| lists.iter().flat_map(|list| values(phase.get(list))));
-    let hooks = values(root.get("hooks")).into_iter().flat_map(|hooks| values(Some(hooks)));
-    let ours = |node: &Node| node.get("run").is_some() || node.get("agent").is_some();
-    document.format == Format::Json && !ours(root) && !steps.chain(hooks).any(ours)
+    let steps: Vec<&Node> =
+        phases.flat_map(|phase| lists.iter().flat_map(|list| values(phase.get(list)))).collect();
+    let hooks: Vec<&Node> =
+        values(root.get("hooks")).into_iter().flat_map(|hooks| values(Some(hooks))).collect();
+    let says = |node: &&Node, words: &[&str]| words.iter().any(|word| node.get(word).is_some());
+    let older = || {
+        steps.iter().any(|step| says(step, &["prompt", "skill", "command"]))
+            || hooks.iter().any(|hook| says(hook, &["type"]))
+    };
+    let ours = || [root].iter().chain(&steps).chain(&hooks).any(|node| says(node, &["run", "agent"]));
+    document.format == Format::Json && (older() || !ours())
 }

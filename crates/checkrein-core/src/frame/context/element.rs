@@ -45,6 +45,30 @@ impl<'a> Element<'a> {
         Element { tag, frame, texts: texts.collect(), lists: Vec::new() }
     }
 
+    /// A frame beside this one: what came of it, and what it made.
+    pub(super) fn with_artifacts(tag: &'static str, frame: &'a Frame) -> Element<'a> {
+        let artifacts = List { tag: "artifacts", item: "artifact", texts: &frame.artifacts };
+        let lists = Some(artifacts).filter(|list| !list.texts.is_empty());
+        Element { lists: lists.into_iter().collect(), ..Element::summary(tag, frame) }
+    }
+
+    /// The element with every text whole, if they fit, and as many items of its lists as do.
+    pub(super) fn texts_within(&self, room: usize) -> Option<String> {
+        // Escaping never shortens, so a text that is too long as it is need not be looked at.
+        let texts = self.texts.iter().map(|(_, text)| text.len()).fold(0, usize::saturating_add);
+        let close = self.close();
+        let room = room.checked_sub(close.len()).filter(|room| texts <= *room)?;
+        let mut element = self.open(self.log_attribute().as_str());
+        for (tag, text) in &self.texts {
+            element.push_str(&line(tag, &escape::xml(text)));
+        }
+        for list in &self.lists {
+            let list = Some(list.within(room.checked_sub(element.len())?));
+            element.push_str(&list.filter(|list| !list.is_empty())?);
+        }
+        (element.len() <= room).then(|| element + &close)
+    }
+
     /// The element, if all of it fits.
     pub(super) fn whole_within(&self, room: usize) -> Option<String> {
         // Escaping never shortens, so a text that is too long as it is need not be looked at.

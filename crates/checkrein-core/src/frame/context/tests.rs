@@ -24,7 +24,8 @@ fn family(text: impl Fn(&str) -> String) -> FrameTree {
         let id = tree.current().unwrap().id.clone();
         let summary = Some(text(&format!("summary-of-{id}")));
         let log_path = Some(text(&format!("log-of-{id}")));
-        tree.pop(Fold { status, summary, log_path, ..fold("") }).unwrap();
+        let artifacts = vec![text(&format!("made-by-{id}"))];
+        tree.pop(Fold { status, summary, artifacts, log_path, ..fold("") }).unwrap();
     };
     push(&mut tree, "root");
     push(&mut tree, "uncle");
@@ -95,6 +96,9 @@ fn the_whole_family() {
     <frame id="sibling" status="completed" log="log-of-sibling">
     <goal>goal-of-sibling</goal>
     <summary>summary-of-sibling</summary>
+    <artifacts>
+    <artifact>made-by-sibling</artifact>
+    </artifacts>
     </frame>
     </siblings>
     <uncles>
@@ -139,6 +143,9 @@ fn every_relative_is_in_or_out() {
         ("summary-of-uncle", true),
         ("log-of-uncle", true),
         ("summary-of-sibling", true),
+        ("made-by-sibling", true),
+        ("made-by-uncle", false),
+        ("made-by-child", false),
         ("summary-of-child", true),
         ("summary-of-failed-child", true),
         ("summary-of-blocked-child", true),
@@ -150,6 +157,21 @@ fn every_relative_is_in_or_out() {
     ] {
         assert_eq!(context.contains(text), is_in, "{text}");
     }
+}
+
+#[test]
+fn artifacts_of_a_sibling_that_do_not_fit_are_counted() {
+    let mut tree = FrameTree::default();
+    tree.push("root".into(), "root".into()).unwrap();
+    tree.push("before".into(), "before".into()).unwrap();
+    let artifacts = (0..200).map(|number| format!("src/file-{number:03}.rs")).collect();
+    tree.pop(Fold { artifacts, ..fold("split into files") }).unwrap();
+    tree.push("me".into(), "me".into()).unwrap();
+    let context = assemble_context(&tree, "me", 150).unwrap();
+    assert!(context.contains("split into files"), "{context}");
+    let shown = context.matches("<artifact>").count();
+    assert!((1..200).contains(&shown), "{context}");
+    assert!(context.contains(&format!("<artifacts omitted=\"{}\">", 200 - shown)), "{context}");
 }
 
 #[test]

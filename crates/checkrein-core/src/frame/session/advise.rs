@@ -1,11 +1,11 @@
 //! Advice about this session: from its own signals where the caller passes none (F9).
 
 use super::{Around, By, FrameError, FrameSession};
-use crate::frame::config::FrameConfig;
+use crate::frame::config::{FrameConfig, FrameLevel};
 use crate::frame::request::{FrameInput, PopRequest, PushRequest, evaluate_pop, evaluate_push};
 use crate::frame::status::PopStatus;
 use crate::frame::suggestion::{NewSuggestion, Offer, Proposal, Suggestion, SuggestionStatus};
-use crate::heuristic::{Evaluation, Family};
+use crate::heuristic::{Evaluation, Family, keywords};
 
 /// Which suggestions are meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,8 +35,35 @@ impl FrameSession {
         let current = self.tree.current().map(|frame| frame.goal.as_str());
         let goal =
             request.potential_goal.filter(|goal| !goal.trim().is_empty() && Some(goal.as_str()) != current);
-        let proposal = goal.map(|goal| Proposal::Push { goal });
+        if let Some(goal) = goal.as_deref().filter(|_| evaluation.should && config.level == FrameLevel::Auto)
+        {
+            self.finish_before(goal, config, around)?;
+        }
+        let current = self.tree.current().map(|frame| frame.goal.as_str());
+        let proposal = goal.filter(|goal| Some(goal.as_str()) != current).map(|goal| Proposal::Push { goal });
         self.offer(proposal, evaluation, config, around)
+    }
+
+    /// A frame whose goal is reached is popped before work on something unrelated begins, so that goals
+    /// that follow each other become siblings and not a chain.
+    fn finish_before(
+        &mut self,
+        goal: &str,
+        config: &FrameConfig,
+        around: &Around<'_>,
+    ) -> Result<(), FrameError> {
+        let Some(current) = self.tree.current().filter(|frame| frame.parent.is_some()) else { return Ok(()) };
+        let signals = &current.signals;
+        let finished = !signals.successes.is_empty() && signals.failures.is_empty();
+        if !finished || !keywords(&current.goal).is_disjoint(&keywords(goal)) {
+            return Ok(());
+        }
+        let proposal = Proposal::Pop { frame: current.id.clone(), status: PopStatus::Completed };
+        let evaluation = evaluate_pop(&self.filled_pop(&PopRequest::default()), config);
+        let evaluation =
+            Evaluation { should: true, suggested_status: Some(PopStatus::Completed), ..evaluation };
+        self.offer(Some(proposal), evaluation, config, around)?;
+        Ok(())
     }
 
     pub(super) fn advise_pop(
@@ -117,19 +144,14 @@ impl FrameSession {
         let Some(current) = self.tree.current().filter(|_| request.frame.is_none()) else {
             return request.clone();
         };
-        let (signals, or) =
-            (&current.signals, |given: u64, measured: u64| if given > 0 { given } else { measured });
-        let files = if request.recent_file_changes.is_empty() {
-            signals.files.clone()
-        } else {
-            request.recent_file_changes.clone()
-        };
+        // An explicit 0 or empty list is a value (R8).
+        let signals = &current.signals;
         PushRequest {
             potential_goal: request.potential_goal.clone().or_else(|| self.potential_goal()),
-            recent_messages: or(request.recent_messages, signals.messages),
-            recent_file_changes: files,
-            error_count: or(request.error_count, signals.errors),
-            token_count: or(request.token_count, signals.tokens),
+            recent_messages: request.recent_messages.or(Some(signals.messages)),
+            recent_file_changes: request.recent_file_changes.clone().or_else(|| Some(signals.files.clone())),
+            error_count: request.error_count.or(Some(signals.recent_errors)),
+            token_count: request.token_count.or(Some(signals.tokens)),
             frame: Some(self.input()),
             config: None,
         }
@@ -141,17 +163,13 @@ impl FrameSession {
             let rootless = FrameInput { has_parent: false, ..FrameInput::default() };
             return PopRequest { frame: request.frame.clone().or(Some(rootless)), ..request.clone() };
         };
-        let (signals, or) =
-            (&current.signals, |given: u64, measured: u64| if given > 0 { given } else { measured });
-        let texts = |given: &Vec<String>, measured: &Vec<String>| {
-            if given.is_empty() { measured.clone() } else { given.clone() }
-        };
+        let signals = &current.signals;
         PopRequest {
-            success_signals: texts(&request.success_signals, &signals.successes),
-            failure_signals: texts(&request.failure_signals, &signals.failures),
-            no_progress_turns: or(request.no_progress_turns, signals.no_progress_turns),
-            token_count: or(request.token_count, signals.context_tokens),
-            context_limit: or(request.context_limit, signals.context_limit),
+            success_signals: request.success_signals.clone().or_else(|| Some(signals.successes.clone())),
+            failure_signals: request.failure_signals.clone().or_else(|| Some(signals.failures.clone())),
+            no_progress_turns: request.no_progress_turns.or(Some(signals.no_progress_turns)),
+            token_count: request.token_count.or(Some(signals.context_tokens)),
+            context_limit: request.context_limit.or(Some(signals.context_limit)),
             frame: Some(self.input()),
             config: None,
         }
@@ -172,6 +190,10 @@ impl FrameSession {
             Family::Push => self.suggestions.act_on_push(&session, target, now_ms),
             Family::Pop => self.suggestions.act(&session, Family::Pop, target, now_ms),
         };
-        acted.cloned()
+        let acted = acted.cloned();
+        if let Some(acted) = &acted {
+            self.suggestions.set_turn(&acted.id, self.state.turns);
+        }
+        acted
     }
 }

@@ -42,6 +42,8 @@ pub struct SessionState {
     pub agent: Option<String>,
     /// What tells us of it, such as `claude-code`.
     pub client: Option<String>,
+    /// How often a person has asked for something.
+    pub turns: u64,
     /// What was asked for last, if it is another goal than the current frame's.
     pub potential_goal: Option<String>,
     /// The latest moves and how to take them back, newest last.
@@ -193,5 +195,7 @@ fn bounded(what: &'static str, text: &str, max: usize) -> Result<String, FrameEr
     Ok(text.to_owned())
 }
 
+#[cfg(test)]
+mod samples;
 #[cfg(test)]
 mod tests;

@@ -103,7 +103,7 @@ impl FrameSession {
                 Ok(FrameAnswer { undone: Some(step.what), text, ..FrameAnswer::default() })
             }
             FrameCommand::Tree {} => {
-                let frames = self.tree.frames().cloned().collect();
+                let frames = self.tree.listed().cloned().collect();
                 Ok(FrameAnswer { text: tree_text(&self.tree), frames, ..FrameAnswer::default() })
             }
             FrameCommand::Status {} => Ok(self.status(config, around)),
@@ -161,7 +161,7 @@ impl FrameSession {
             FrameCommand::Tune { apply, agent } => self.tune(*apply, agent.as_deref(), config, around),
             FrameCommand::State {} => {
                 let mut answer = self.status(config, around);
-                answer.frames = self.tree.frames().cloned().collect();
+                answer.frames = self.tree.listed().cloned().collect();
                 answer.config = Some(ConfigView::of(config));
                 answer.text = format!("{}\n{}", answer.text, tree_text(&self.tree));
                 Ok(answer)

@@ -49,6 +49,7 @@ impl FrameSession {
 
     /// The first prompt is what the session is for; a later one may be another goal.
     fn prompt(&mut self, text: &str, around: &Around<'_>) {
+        self.state.turns = self.state.turns.saturating_add(1);
         let asked = goal_of(text);
         if self.tree.current().is_none()
             && self.tree.roots().all(|root| root.status.is_closed())
@@ -154,14 +155,14 @@ impl FrameSession {
         }
     }
 
-    /// What was asked for last, else what is planned next.
+    /// What was asked for last, else what is planned next, else what keeps failing.
     pub(super) fn potential_goal(&self) -> Option<String> {
         let current = self.tree.current()?;
         let planned = || {
             let mut children = self.tree.children(&current.id);
             children.find(|child| child.status == FrameStatus::Planned).map(|child| child.goal.clone())
         };
-        self.state.potential_goal.clone().or_else(planned)
+        self.state.potential_goal.clone().or_else(planned).or_else(|| repair_goal(&current.signals))
     }
 
     fn frame_of(&self, who: Who<'_>) -> Option<String> {
@@ -189,6 +190,16 @@ impl FrameSession {
         }
     }
 }
+
+/// An agent that meets one error after the other has a goal nobody named: the first of them, so that
+/// the ones that follow from it don't change it.
+fn repair_goal(signals: &Signals) -> Option<String> {
+    let failure = signals.failures.first().filter(|_| signals.recent_errors >= ERRORS_IN_A_ROW)?;
+    Some(goal_of(&format!("Fix {failure}")))
+}
+
+/// Fewer errors are part of ordinary work.
+const ERRORS_IN_A_ROW: u64 = 4;
 
 /// The first line that says something, not too long for a goal.
 fn goal_of(text: &str) -> String {

@@ -6,14 +6,14 @@ use crate::frame::signals::{Observation, ToolUse, Usage};
 use crate::frame::{FrameAnswer, FrameStatus, SuggestionStats, SuggestionStatus};
 
 /// A session with a clock and ids of its own.
-struct Desk {
-    session: FrameSession,
+pub(super) struct Desk {
+    pub session: FrameSession,
     settings: FrameConfig,
-    now_ms: u64,
+    pub now_ms: u64,
 }
 
 impl Desk {
-    fn new(settings: Value) -> Desk {
+    pub fn new(settings: Value) -> Desk {
         let mut config = FrameConfig::default();
         let warnings = config.apply(&serde_json::from_value(settings).unwrap());
         assert!(warnings.is_empty(), "{warnings:?}");
@@ -43,7 +43,7 @@ impl Desk {
         self.ask(command.clone()).unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    fn observe(&mut self, observation: Observation) {
+    pub fn observe(&mut self, observation: Observation) {
         self.with(|session, around| {
             session.observe(Who::default(), observation, around);
             session.consider(around);
@@ -100,6 +100,23 @@ fn a_walk_through_the_moves() {
     ├─ ✓ f2 parse
     └─ – f3 print it
     ");
+}
+
+#[test]
+fn an_answer_has_every_list_also_an_empty_one() {
+    let mut desk = Desk::new(json!({}));
+    let answer = serde_json::to_value(desk.done(json!({"move": "push", "goal": "build"}))).unwrap();
+    for list in ["frames", "invalidated", "still_in_progress", "suggestions", "warnings"] {
+        assert_eq!(answer[list], json!([]), "{list}: {answer}");
+    }
+    for list in ["artifacts", "decisions"] {
+        assert_eq!(answer["frame"][list], json!([]), "{list}: {answer}");
+    }
+    for list in ["files", "successes", "failures"] {
+        assert_eq!(answer["frame"]["signals"][list], json!([]), "{list}: {answer}");
+    }
+    let stats = serde_json::to_value(desk.done(json!({"move": "stats"}))).unwrap();
+    assert_eq!((&stats["stats"]["heuristics"], &stats["stats"]["action_rate"]), (&json!([]), &json!(null)));
 }
 
 #[test]
@@ -216,8 +233,63 @@ fn what_was_done_automatically_is_said_once_and_can_be_undone() {
     let suggestion = desk.session.suggestions.iter().next().unwrap();
     assert_eq!(
         (suggestion.status, suggestion.undone, suggestion.was_right()),
-        (SuggestionStatus::Acted, true, Some(false))
+        (SuggestionStatus::Ignored, true, Some(false)),
+        "nobody wanted it"
     );
+}
+
+#[test]
+fn an_automatic_move_counts_as_acted_on_unless_it_is_undone_within_ten_turns() {
+    for (turns, expected) in
+        [(0, SuggestionStatus::Ignored), (10, SuggestionStatus::Ignored), (11, SuggestionStatus::Acted)]
+    {
+        let mut desk = eager("auto");
+        desk.observe(Observation::Prompt("Build".into()));
+        desk.observe(Observation::Prompt("Something else".into()));
+        desk.done(json!({"move": "config", "level": "suggest"}));
+        for _ in 0..turns {
+            desk.observe(Observation::Prompt("Something else".into()));
+        }
+        desk.done(json!({"move": "undo"}));
+        let suggestion = desk.session.suggestions.iter().next().unwrap();
+        assert_eq!((suggestion.status, suggestion.undone), (expected, true), "after {turns} turns");
+        let stats: SuggestionStats = desk.session.suggestions.iter().collect();
+        assert_eq!(stats.auto_push, u64::from(expected == SuggestionStatus::Acted));
+    }
+}
+
+#[test]
+fn a_finished_goal_is_popped_before_an_unrelated_one_is_pushed() {
+    let passed =
+        || Observation::Tool(ToolUse { success: Some("tests passing".into()), ..ToolUse::default() });
+    for (between, next, tree) in [
+        (
+            vec![passed()],
+            "Draw the logo",
+            "● f1 Build the parser\n├─ ✓ f2 Fix login\n└─ ● f3 Draw the logo ◀\n",
+        ),
+        (vec![passed()], "Build the parser", "● f1 Build the parser ◀\n└─ ✓ f2 Fix login\n"),
+        // It goes on with the same thing, or is not finished.
+        (
+            vec![passed()],
+            "Fix login on phones",
+            "● f1 Build the parser\n└─ ● f2 Fix login\n   └─ ● f3 Fix login on phones ◀\n",
+        ),
+        (vec![], "Draw the logo", "● f1 Build the parser\n└─ ● f2 Fix login\n   └─ ● f3 Draw the logo ◀\n"),
+        (
+            vec![passed(), failed()],
+            "Draw the logo",
+            "● f1 Build the parser\n└─ ● f2 Fix login\n   └─ ● f3 Draw the logo ◀\n",
+        ),
+    ] {
+        let mut desk = eager("auto");
+        desk.observe(Observation::Prompt("Build the parser".into()));
+        desk.observe(Observation::Prompt("Fix login".into()));
+        assert_eq!(desk.current(), "f2");
+        between.into_iter().for_each(|observation| desk.observe(observation));
+        desk.observe(Observation::Prompt(next.into()));
+        assert_eq!(crate::frame::tree_text(&desk.session.tree), tree, "{next}");
+    }
 }
 
 #[test]
@@ -376,4 +448,23 @@ proptest! {
             prop_assert_eq!(&serde_json::from_str::<SessionState>(&written).unwrap(), &desk.session.state);
         }
     }
+}
+
+/// R8: what a caller says counts, also where it is nothing.
+#[test]
+fn an_explicit_nothing_is_a_value() {
+    let mut desk = Desk::new(json!({}));
+    desk.done(json!({"move": "push", "goal": "Do it"}));
+    for _ in 0..5 {
+        let tool = ToolUse { name: "Bash".into(), error: Some("exit 1".into()), ..ToolUse::default() };
+        desk.observe(Observation::Tool(tool));
+    }
+    let confidence = |desk: &mut Desk, more: Value| {
+        let mut request = json!({"move": "should_push"});
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::to_value(desk.done(request)).unwrap()["evaluation"]["confidence"].as_f64().unwrap()
+    };
+    let measured = confidence(&mut desk, json!({}));
+    assert!(measured > 0.0, "{measured}");
+    assert!(confidence(&mut desk, json!({"errorCount": 0})) < measured);
 }

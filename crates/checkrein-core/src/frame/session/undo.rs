@@ -66,7 +66,7 @@ impl FrameSession {
         }
         self.tree.put_back(&step.before, step.current.as_deref());
         if let Some(suggestion) = &step.suggestion {
-            self.suggestions.undo(suggestion);
+            self.suggestions.undo(suggestion, self.state.turns);
         }
         let frames: Vec<String> =
             step.made.iter().chain(step.before.iter().map(|frame| &frame.id)).cloned().collect();

@@ -57,6 +57,21 @@ fn shape(tree: &FrameTree) -> String {
 }
 
 #[test]
+fn what_was_begun_is_listed_before_what_is_planned() {
+    for (script, listed, page) in [
+        ("+a ?b +c", "a c b", "● a goal a\n├─ ● c goal c ◀\n└─ ○ b goal b\n"),
+        ("+a ?b ?d.b +c -", "a c b d", "● a goal a ◀\n├─ ✓ c goal c\n└─ ○ b goal b\n   └─ ○ d goal d\n"),
+        ("+a ?b ?d.b xd +c", "a c b d", "● a goal a\n├─ ● c goal c ◀\n└─ ○ b goal b\n   └─ – d goal d\n"),
+        ("+a +b ?c - +d", "a b d c", "● a goal a\n├─ ✓ b goal b\n│  └─ ○ c goal c\n└─ ● d goal d ◀\n"),
+    ] {
+        let tree = tree(script);
+        let ids: Vec<&str> = tree.listed().map(|frame| frame.id.as_str()).collect();
+        assert_eq!(ids.join(" "), listed, "{script}");
+        assert_eq!(crate::frame::tree_text(&tree), page, "{script}");
+    }
+}
+
+#[test]
 fn moves() {
     for (script, expected) in [
         ("", "*"),

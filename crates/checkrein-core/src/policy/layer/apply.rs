@@ -1,11 +1,12 @@
 //! One layer on its way into a resolution: every setting a level does not speak about.
 
 use super::governed::{Governed, Place};
-use super::{Layer, Resolution, Source};
-use crate::boundary::BoundaryKind;
+use super::{Layer, LayerRank, Resolution, Source};
 use crate::document::{Gravity, Problem};
-use crate::policy::block::{Block, BudgetBlock, LimitsBlock, OverrideBlock};
-use crate::policy::{Holds, Level, On, Policy, Scope, Setting, Trigger, checkpoint_triggers};
+use crate::policy::block::{AtLeastOne, Block, BudgetBlock, LimitsBlock, OverrideBlock};
+use crate::policy::{
+    Holds, Level, PathPattern, Policy, ProtectedPaths, Scope, Setting, Trigger, checkpoint_triggers,
+};
 
 pub(super) struct Applying<'r> {
     pub(super) to: &'r mut Resolution,
@@ -113,15 +114,6 @@ impl Applying<'_> {
         let mut written = Governed::from(block);
         self.level(place, &mut written);
         self.governed(place, &written, None);
-        for (index, trigger) in block.hold_at.set().into_iter().flatten().enumerate() {
-            if trigger.on == On::Kind(BoundaryKind::Complete) {
-                let index = index.to_string();
-                let path = ["overrides", phase, "hold_at", index.as_str()];
-                let message = "completion belongs to the whole, a phase does not hold there".to_owned();
-                let hint = "move it to `hold_at` of the autonomy block".to_owned();
-                self.say(Gravity::Warning, &path, message, Some(hint));
-            }
-        }
         if !block.limits.is_absent() {
             let message = "limits are global and ignored in a phase override".to_owned();
             let hint = "move `limits` up to the autonomy block".to_owned();
@@ -184,9 +176,8 @@ impl Applying<'_> {
             p.timeout = value
         });
         self.put("on_timeout", &block.on_timeout, builtin.on_timeout, |p, value| p.on_timeout = value);
-        self.put("protected_paths", &block.protected_paths, builtin.protected_paths, |p, v| {
-            p.protected_paths = v
-        });
+        self.protected_paths(&block.protected_paths);
+        self.max_phases(&block.max_phases);
         let cleared = BudgetBlock { tokens: Setting::Clear, cost: Setting::Clear, time: Setting::Clear };
         let budget = match &block.budget {
             Setting::Absent => return,
@@ -196,6 +187,61 @@ impl Applying<'_> {
         self.put("budget.tokens", &map(&budget.tokens, |v| Some(v.0)), None, |p, v| p.budget.tokens = v);
         self.put("budget.cost", &map(&budget.cost, |v| Some(v.0)), None, |p, v| p.budget.cost = v);
         self.put("budget.time", &map(&budget.time, |v| Some(v.0)), None, |p, v| p.budget.time = v);
+    }
+
+    fn max_phases(&mut self, written: &Setting<AtLeastOne>) {
+        let (field, scope) = ("max_phases", self.to.policy.scope);
+        if written.set().is_some() && scope != Scope::Job {
+            let message = format!("`max_phases` is for jobs and does nothing in a {scope}");
+            self.say(Gravity::Warning, &[field], message, Some("write it under `autonomy.job`".into()));
+            return;
+        }
+        let builtin = Policy::builtin(scope).max_phases;
+        self.put(field, &map(written, |count| count.0), builtin, |p, value| p.max_phases = value);
+    }
+
+    /// Everybody may protect more; only the user's own settings may protect less.
+    fn protected_paths(&mut self, written: &Setting<ProtectedPaths>) {
+        let field = "protected_paths";
+        let of_the_user = self.layer.rank == LayerRank::UserConfig;
+        match written {
+            Setting::Absent => return,
+            Setting::Clear => {
+                let builtin = Policy::builtin(self.to.policy.scope).protected_paths;
+                let least = if of_the_user { builtin } else { self.to.least_protected.clone() };
+                self.to.policy.protected_paths = least;
+                self.cleared(field, &[field]);
+            }
+            Setting::Set(ProtectedPaths::Add(patterns)) => {
+                let protected = &mut self.to.policy.protected_paths;
+                let before = protected.len();
+                for PathPattern(pattern) in patterns {
+                    if !protected.contains(pattern) {
+                        protected.push(pattern.clone());
+                    }
+                }
+                if protected.len() > before {
+                    let weaker = self.to.sources.get(field).map(|source| format!("{} and ", source.name));
+                    let name = weaker.unwrap_or_default() + &self.layer.origin.named_line(&[field]);
+                    let source = Source { rank: self.layer.rank, name, level: None };
+                    self.to.sources.insert(field.to_owned(), source);
+                }
+            }
+            Setting::Set(ProtectedPaths::Replace(_)) if !of_the_user => {
+                let message = "only your own settings can replace `protected_paths`".to_owned();
+                let hint = "write a list to add to it, or move this to your own settings".to_owned();
+                self.say(Gravity::Error, &[field, "replace"], message, Some(hint));
+                return;
+            }
+            Setting::Set(ProtectedPaths::Replace(replacement)) => {
+                let patterns = replacement.replace.iter().map(|PathPattern(pattern)| pattern.clone());
+                self.to.policy.protected_paths = patterns.collect();
+                self.source(field, &[field], None);
+            }
+        }
+        if of_the_user {
+            self.to.least_protected.clone_from(&self.to.policy.protected_paths);
+        }
     }
 
     fn put<T: Clone>(

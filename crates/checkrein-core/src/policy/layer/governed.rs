@@ -3,19 +3,9 @@
 
 use super::apply::Applying;
 use crate::boundary::BoundaryKind;
-use crate::document::{Gravity, closest, listed};
+use crate::document::{Gravity, closest};
 use crate::policy::block::{Block, OverrideBlock};
-use crate::policy::{Ask, Frequency, On, PhaseOverride, Policy, Said, Setting, Tolerance, Trigger, Word};
-
-const BUILTIN_KINDS: [BoundaryKind; 7] = [
-    BoundaryKind::Step,
-    BoundaryKind::PhaseEntry,
-    BoundaryKind::Phase,
-    BoundaryKind::Complete,
-    BoundaryKind::Deliverable,
-    BoundaryKind::FinalOutput,
-    BoundaryKind::PhaseTransition,
-];
+use crate::policy::{Ask, Frequency, On, PhaseOverride, Policy, Said, Setting, Tolerance, Trigger};
 
 /// One of the settings a level speaks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,9 +162,6 @@ impl Applying<'_> {
         self.write(place, own);
 
         self.check_types(place, hold_at);
-        self.check_word(place, Field::CheckInFrequency, check_in_frequency);
-        self.check_word(place, Field::WarningTolerance, warning_tolerance);
-        self.check_word(place, Field::ErrorTolerance, error_tolerance);
     }
 
     fn one<T: Clone>(
@@ -231,12 +218,16 @@ impl Applying<'_> {
         }
     }
 
-    /// Any type is legal (C1), but one that is nearly a built-in kind is probably misspelt.
+    /// A worker's types are free (C1), but one that is nearly a built-in kind is probably misspelt.
     fn check_types(&mut self, place: Place<'_>, hold_at: &Setting<Vec<Trigger>>) {
+        if self.to.policy.scope.boundaries().is_some() {
+            return;
+        }
         for (index, trigger) in hold_at.set().into_iter().flatten().enumerate() {
             let On::Kind(BoundaryKind::Type(name)) = &trigger.on else { continue };
             let known = self.to.policy.checkpoint_types.contains(name);
-            if let Some(near) = closest(name, BUILTIN_KINDS.iter().map(BoundaryKind::name)).filter(|_| !known)
+            if let Some(near) =
+                closest(name, BoundaryKind::ALL.iter().map(BoundaryKind::name)).filter(|_| !known)
             {
                 let index = index.to_string();
                 let path: Vec<&str> =
@@ -245,17 +236,6 @@ impl Applying<'_> {
                 self.say(Gravity::Notice, &path, message, Some(format!("did you mean `{near}`?")));
             }
         }
-    }
-
-    fn check_word<T: Word>(&mut self, place: Place<'_>, field: Field, setting: &Setting<Said<T>>) {
-        let Some(word) = setting.set().and_then(|said| said.unknown.as_deref()) else { return };
-        let words = || T::WORDS.iter().map(|(name, _)| *name);
-        let mut hint = format!("valid values: {}", listed(words()));
-        if let Some(near) = closest(word, words()) {
-            hint = format!("did you mean `{near}`? {hint}");
-        }
-        let message = format!("unknown {} `{word}`, {}", field.name(), T::UNKNOWN_MEANS);
-        self.say(Gravity::Warning, &place.path(field.name()), message, Some(hint));
     }
 }
 

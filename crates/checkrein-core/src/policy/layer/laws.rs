@@ -12,8 +12,8 @@ use super::*;
 use crate::document::{Document, Format, Gravity, decode};
 use crate::policy::{Autonomy, Level, migrate};
 
-const WORDS: &[&str] = &["none", "low", "medium", "high", "huge"];
-const FREQUENCIES: &[&str] = &["per-step", "per-phase", "end-only", "weekly"];
+const WORDS: &[&str] = &["none", "low", "medium", "high"];
+const FREQUENCIES: &[&str] = &["per-step", "per-phase", "end-only"];
 const PHASES: &[&str] = &["build", "release", "a", "a.b"];
 
 /// A value that may be null, which is something else than absent.
@@ -53,7 +53,7 @@ fn triggers() -> BoxedStrategy<Value> {
         json!({"on": "complete"}),
         json!({"on": "phase", "every": 2}),
         json!({"on": "phase", "confidence_below": 0.7}),
-        json!({"on": "draft"}),
+        json!({"on": "phase"}),
     ]);
     or_null(vec(trigger, 0..3).prop_map(Value::from)).boxed()
 }
@@ -104,6 +104,7 @@ fn block(scope: Scope) -> impl Strategy<Value = Value> {
         ("on_timeout", word(&["hold", "reject"]).boxed()),
         ("protected_paths", words(&["a", "b/**"]).boxed()),
         ("budget", or_null(budget).boxed()),
+        ("max_phases", or_null((1..100_i64).prop_map(Value::from)).boxed()),
     ])
 }
 
@@ -172,6 +173,7 @@ proptest! {
         prop_assert_eq!(cleared("timeout"), Policy { timeout: None, ..was.clone() });
         prop_assert_eq!(cleared("on_timeout"), Policy { on_timeout: builtin.on_timeout, ..was.clone() });
         prop_assert_eq!(cleared("protected_paths"), Policy { protected_paths: builtin.protected_paths.clone(), ..was.clone() });
+        prop_assert_eq!(cleared("max_phases"), Policy { max_phases: builtin.max_phases, ..was.clone() });
         prop_assert_eq!(cleared("budget"), Policy { budget: builtin.budget, ..was.clone() });
     }
 

@@ -1,12 +1,10 @@
 //! A level in a block: what its name stands for, and how it replaces what weaker layers said.
 
-use super::Layer;
 use super::apply::Applying;
 use super::governed::{Field, Governed, Place};
-use super::judge::{named_level, placed};
-use crate::document::{Gravity, Problem, Problems, closest, listed};
+use crate::document::Gravity;
 use crate::policy::migrate::legacy_settings;
-use crate::policy::{Holds, Level, PhaseOverride, Role, Said, Scope, Setting, checkpoint_triggers};
+use crate::policy::{Holds, Level, PhaseOverride, Role, Said, Setting, checkpoint_triggers};
 
 enum Named {
     Level(&'static Level),
@@ -34,7 +32,7 @@ impl Applying<'_> {
         }
     }
 
-    /// What a level's name stands for in this scope (W8, X1, C2, L3).
+    /// What a level's name stands for in this scope (W8, C2, L3). Whether an unknown one is refused was said before.
     fn named(&mut self, name: &str, with_frequency: bool, field: &[&str]) -> Named {
         let scope = self.to.policy.scope;
         match Level::find(scope, name) {
@@ -44,20 +42,11 @@ impl Applying<'_> {
                 if ignored { Named::Ignored } else { Named::Level(level) }
             }
             Some(level) => Named::Level(level),
-            None => {
-                let (mut message, hint) = unknown(scope, name);
-                let Some(stand_in) = Level::with_role(scope, Role::ForUnknown) else {
-                    self.say(Gravity::Error, field, message, Some(hint));
-                    return Named::Refused;
-                };
-                if with_frequency {
-                    self.say(Gravity::Warning, field, format!("{message}, ignored"), Some(hint));
-                    return Named::Ignored;
-                }
-                message.push_str(&format!(", using `{}`", stand_in.name));
-                self.say(Gravity::Warning, field, message, Some(hint));
-                Named::Level(stand_in)
-            }
+            None => match Level::with_role(scope, Role::ForUnknown) {
+                None => Named::Refused,
+                Some(_) if with_frequency => Named::Ignored,
+                Some(stand_in) => Named::Level(stand_in),
+            },
         }
     }
 
@@ -129,40 +118,6 @@ impl Applying<'_> {
             }
         }
         self.write(place, own);
-    }
-}
-
-/// What is said about a name no level of the scope has.
-fn unknown(scope: Scope, name: &str) -> (String, String) {
-    let names = || Level::of(scope).map(|level| level.name);
-    let mut hint = format!("valid levels: {}", listed(names()));
-    if let Some(near) = closest(name, names()) {
-        hint = format!("did you mean `{near}`? {hint}");
-    } else if let Some(other) = Level::scope_of(name) {
-        hint = format!("`{name}` is a {other} level; {hint}");
-    }
-    (format!("unknown {scope} level `{name}`"), hint)
-}
-
-impl Layer {
-    /// The level names in this layer that nothing can stand in for. A file with one is refused
-    /// when it is read, whoever is asked for (X1, C2).
-    pub fn check_levels(&self, scope: Scope) -> Problems {
-        let mut problems = Problems::default();
-        if Level::with_role(scope, Role::ForUnknown).is_some() {
-            return problems;
-        }
-        let phases = self.block.overrides.set().into_iter().flat_map(|phases| phases.keys());
-        for place in std::iter::once(Place::Whole).chain(phases.map(|phase| Place::Phase(phase))) {
-            if let Some(name) = named_level(self, place)
-                && Level::find(scope, &name).is_none()
-            {
-                let (message, hint) = unknown(scope, &name);
-                let problem = Problem::error("", message).hint(hint);
-                problems.push(placed(problem, Some(self), &place.path("level")));
-            }
-        }
-        problems
     }
 }
 

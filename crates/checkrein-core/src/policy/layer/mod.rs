@@ -9,6 +9,7 @@ mod governed;
 mod judge;
 mod level;
 mod source;
+mod unknown;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,7 @@ use crate::document::{Position, Problem, Problems};
 use apply::Applying;
 use governed::Field;
 pub use source::{Origin, Source};
+pub use unknown::Reading;
 
 /// How strong a layer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -56,12 +58,17 @@ pub struct Resolution {
     pub sources: BTreeMap<String, Source>,
     #[serde(skip)]
     pub problems: Problems,
+    /// The files that only the user's own settings, or for a started run nothing, can leave unprotected.
+    #[serde(skip)]
+    least_protected: Vec<String>,
 }
 
 impl Resolution {
     pub fn builtin(scope: Scope) -> Resolution {
         let policy = Policy::builtin(scope);
-        let mut resolution = Resolution { policy, sources: BTreeMap::new(), problems: Problems::default() };
+        let least_protected = policy.protected_paths.clone();
+        let (sources, problems) = (BTreeMap::new(), Problems::default());
+        let mut resolution = Resolution { policy, sources, problems, least_protected };
         let default = Source { rank: LayerRank::BuiltIn, name: "default".to_owned(), level: None };
         let by_level = Source { level: resolution.policy.level.clone(), ..default.clone() };
         for field in ALL_FIELDS {
@@ -74,7 +81,8 @@ impl Resolution {
 
     /// A policy a run has kept, to be changed on top of.
     pub fn of(policy: Policy) -> Resolution {
-        Resolution { policy, ..Resolution::builtin(Scope::Job) }
+        let least_protected = policy.protected_paths.clone();
+        Resolution { policy, least_protected, ..Resolution::builtin(Scope::Job) }
     }
 
     /// The built-in default with every layer on top, weakest first; refused if one of them is wrong
@@ -83,8 +91,9 @@ impl Resolution {
         scope: Scope,
         layers: impl IntoIterator<Item = &'l Layer>,
         classifier: &Classifier,
+        reading: Reading,
     ) -> Result<Resolution, Problems> {
-        let (mut resolution, tested) = Resolution::test(scope, layers, classifier)?;
+        let (mut resolution, tested) = Resolution::test(scope, layers, classifier, reading)?;
         for failed in tested {
             if let Some(failure) = failed.failure {
                 let problem = Problem::error(failed.source, failure.to_string());
@@ -100,12 +109,14 @@ impl Resolution {
         scope: Scope,
         layers: impl IntoIterator<Item = &'l Layer>,
         classifier: &Classifier,
+        reading: Reading,
     ) -> Result<(Resolution, Vec<Tested>), Problems> {
         let mut resolution = Resolution::builtin(scope);
         let mut tested = Vec::new();
         let layers: Vec<&Layer> = layers.into_iter().collect();
         for &layer in &layers {
             Applying { to: &mut resolution, layer }.apply();
+            resolution.problems.extend(layer.unknown(scope, reading));
             for (index, example) in layer.block.examples.iter().enumerate() {
                 let number = index.to_string();
                 let field = ["examples", number.as_str()];
@@ -126,6 +137,7 @@ impl Resolution {
     pub fn amend(&self, layer: &Layer) -> Result<Resolution, Problems> {
         let mut next = self.clone();
         Applying { to: &mut next, layer }.apply();
+        next.problems.extend(layer.unknown(next.policy.scope, Reading::Strict));
         next.judge(&[layer]);
         if next.problems.has_errors() { Err(next.problems) } else { Ok(next) }
     }
@@ -159,6 +171,7 @@ const ALL_FIELDS: &[&str] = &[
     "budget.tokens",
     "budget.cost",
     "budget.time",
+    "max_phases",
 ];
 
 #[cfg(test)]

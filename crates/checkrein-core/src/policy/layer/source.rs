@@ -16,21 +16,29 @@ pub struct Origin {
     place: Option<(Arc<Document>, Vec<String>)>,
     /// Given in one piece, as an option or a variable is.
     inline: bool,
+    /// In a file of an older system, whose unknown words have a ruled meaning (W8, W9, W21).
+    pub(super) older: bool,
 }
 
 impl Origin {
     pub fn named(name: impl Into<String>) -> Origin {
-        Origin { name: name.into(), place: None, inline: true }
+        Origin { name: name.into(), place: None, inline: true, older: false }
     }
 
     pub fn within(document: &Arc<Document>, path: &[&str]) -> Origin {
         let path = path.iter().map(|segment| (*segment).to_owned()).collect();
-        Origin { name: document.name.clone(), place: Some((Arc::clone(document), path)), inline: false }
+        let place = Some((Arc::clone(document), path));
+        Origin { name: document.name.clone(), place, inline: false, older: false }
     }
 
     /// The whole of an option or a variable.
     pub fn inline(document: &Arc<Document>) -> Origin {
         Origin { inline: true, ..Origin::within(document, &[]) }
+    }
+
+    /// The same in a file of an older system.
+    pub fn older(self, older: bool) -> Origin {
+        Origin { older, ..self }
     }
 
     pub(super) fn position(&self, field: &[&str]) -> Option<Position> {

@@ -31,7 +31,7 @@ fn read(rank: LayerRank, text: &str) -> Result<Layer, Problems> {
 
 fn resolve(scope: Scope, layers: &[Written<'_>]) -> Result<Resolution, Problems> {
     let layers: Vec<Layer> = layers.iter().map(|(rank, text)| read(*rank, text)).collect::<Result<_, _>>()?;
-    Resolution::resolve(scope, &layers, Classifier::builtin())
+    Resolution::resolve(scope, &layers, Classifier::builtin(), Reading::Coercing)
 }
 
 /// One field as `policy explain` would show it.
@@ -80,6 +80,7 @@ fn value(policy: &Policy, field: &str) -> String {
         "budget.tokens" => or_dash(policy.budget.tokens),
         "budget.cost" => or_dash(policy.budget.cost),
         "budget.time" => seconds(policy.budget.time),
+        "max_phases" => policy.max_phases.to_string(),
         other => panic!("no such field: {other}"),
     }
 }
@@ -177,7 +178,7 @@ fn nothing_said_is_nothing_changed() {
     let all_null = "{level: null, check_in_frequency: null, checkpoint_types: null, hold_at: null, \
         warning_tolerance: null, error_tolerance: null, limits: null, overrides: null, \
         require_approval_for: null, pause_before_release: null, ask: null, timeout: null, \
-        on_timeout: null, protected_paths: null, budget: null, description: null, examples: []}";
+        on_timeout: null, protected_paths: null, budget: null, max_phases: null, description: null, examples: []}";
     for scope in Scope::ALL {
         for text in ["{}", "{limits: {}, overrides: {}, budget: {}}", all_null] {
             let resolution = resolve(scope, &[(Start, text)]).unwrap();
@@ -333,8 +334,8 @@ fn a_legacy_level_beside_a_frequency_is_ignored() {
         Job,
         &[
             (
-                &[(Start, "{level: guided, check_in_frequency: per-step}")],
-                "start:1 level=guided hold_at=[every step] frequency=per-step; level `guided` (start:1) warning=high error=high ask=always",
+                &[(Start, "{level: guided, check_in_frequency: per-phase}")],
+                "start:1 level=guided hold_at=[every phase] frequency=per-phase; level `guided` (start:1) warning=high error=high ask=always",
             ),
             (
                 &[(Start, "{level: guided, error_tolerance: low}")],
@@ -630,10 +631,6 @@ fn null_forgets_weaker_layers() {
                 "default, cleared by start:1 require_approval_for=[]",
             ),
             (
-                &[(Definition, "{protected_paths: [a]}"), (Start, "{protected_paths: null}")],
-                "default, cleared by start:1 protected_paths=[checkrein.yaml, checkrein.yml, **/.checkrein/**, **/.git/**, **/.githooks/**, **/.husky/**, **/.pre-commit-config.yaml, .ci/**, .github/workflows/**, .gitea/workflows/**, .forgejo/workflows/**, .gitlab-ci.yml, .claude/**, **/CODEOWNERS]",
-            ),
-            (
                 &[(Definition, "{ask: always}"), (Start, "{ask: null}")],
                 "default, cleared by start:1 ask=when_findings",
             ),
@@ -770,10 +767,6 @@ fn maps_merge_lists_and_scalars_replace() {
                 "start:1 require_approval_for=[]",
             ),
             (
-                &[(Definition, "{protected_paths: [a, b]}"), (Start, "{protected_paths: [c]}")],
-                "start:1 protected_paths=[c]",
-            ),
-            (
                 &[
                     (Definition, "{hold_at: [{on: step}, {on: complete}]}"),
                     (Start, "{hold_at: [{on: phase, every: 2}]}"),
@@ -807,9 +800,9 @@ fn maps_merge_lists_and_scalars_replace() {
             (
                 &[
                     (Definition, "{overrides: {build: {check_in_frequency: per-step}}}"),
-                    (Start, "{overrides: {build: {hold_at: [{on: complete}]}}}"),
+                    (Start, "{overrides: {build: {hold_at: [{on: phase}]}}}"),
                 ],
-                "start:1 overrides.build.hold_at=[completion]",
+                "start:1 overrides.build.hold_at=[every phase]",
             ),
             // sugar for one gate
             (&[(Start, "{pause_before_release: true}")], "start:1 require_approval_for=[release]"),
@@ -886,13 +879,13 @@ fn a_level_replaces_what_weaker_layers_say_and_loses_to_what_is_beside_or_above_
             // weaker fields are replaced: hold_at, frequency, tolerance, ask
             (
                 &[
-                    (Definition, "{hold_at: [{on: step}], error_tolerance: none, ask: when_findings}"),
+                    (Definition, "{hold_at: [{on: phase}], error_tolerance: none, ask: when_findings}"),
                     (Start, "full"),
                 ],
                 "start:1 level=full; level `full` (start:1) hold_at=[] warning=high error=high ask=always",
             ),
             (
-                &[(Definition, "{check_in_frequency: per-step, warning_tolerance: low}"), (Start, "guided")],
+                &[(Definition, "{check_in_frequency: per-phase, warning_tolerance: low}"), (Start, "guided")],
                 "start:1 level=guided; level `guided` (start:1) hold_at=[every strategic phase, completion] warning=high error=high ask=always",
             ),
             // but not what a level does not speak about
@@ -926,8 +919,8 @@ fn a_level_replaces_what_weaker_layers_say_and_loses_to_what_is_beside_or_above_
                 "file:1 level=dependent; start:1 hold_at=[]; level `dependent` (file:1) warning=high error=high ask=always",
             ),
             (
-                &[(Definition, "dependent"), (Start, "{check_in_frequency: per-step}")],
-                "file:1 level=dependent; start:1 hold_at=[every step] frequency=per-step; level `dependent` (file:1) warning=high error=high ask=always",
+                &[(Definition, "dependent"), (Start, "{check_in_frequency: per-phase}")],
+                "file:1 level=dependent; start:1 hold_at=[every phase] frequency=per-phase; level `dependent` (file:1) warning=high error=high ask=always",
             ),
             (
                 &[(Definition, "dependent"), (Start, "{ask: when_findings}")],
@@ -997,8 +990,8 @@ fn custom_holds_where_it_is_told() {
                 "start:1 level=custom hold_at=[]; level `custom` (start:1) ask=always",
             ),
             (
-                &[(Start, "{level: custom, check_in_frequency: per-step}")],
-                "start:1 level=custom hold_at=[every step] frequency=per-step; level `custom` (start:1) ask=always",
+                &[(Start, "{level: custom, check_in_frequency: per-phase}")],
+                "start:1 level=custom hold_at=[every phase] frequency=per-phase; level `custom` (start:1) ask=always",
             ),
             // the tolerance of weaker layers stays
             (
@@ -1015,7 +1008,7 @@ fn custom_holds_where_it_is_told() {
                 "refused: start:1:2: level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
             ),
             (
-                &[(Definition, "{hold_at: [{on: step}]}"), (Start, "custom")],
+                &[(Definition, "{hold_at: [{on: phase}]}"), (Start, "custom")],
                 "refused: start:1:1: level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
             ),
             (
@@ -1027,17 +1020,17 @@ fn custom_holds_where_it_is_told() {
                 "refused: start:1:14: overrides.build.level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
             ),
             (
-                &[(Start, "{overrides: {build: {level: custom, hold_at: [{on: step}]}}}")],
-                "level `custom` (start:1) overrides.build.ask=always; start:1 overrides.build.hold_at=[every step]",
+                &[(Start, "{overrides: {build: {level: custom, hold_at: [{on: phase}]}}}")],
+                "level `custom` (start:1) overrides.build.ask=always; start:1 overrides.build.hold_at=[every phase]",
             ),
             // a stronger layer may be the one who says it
             (
-                &[(Definition, "custom"), (Start, "{hold_at: [{on: step}]}")],
-                "file:1 level=custom; start:1 hold_at=[every step]; level `custom` (file:1) ask=always",
+                &[(Definition, "custom"), (Start, "{hold_at: [{on: phase}]}")],
+                "file:1 level=custom; start:1 hold_at=[every phase]; level `custom` (file:1) ask=always",
             ),
             (
-                &[(Definition, "custom"), (Start, "{check_in_frequency: per-step}")],
-                "file:1 level=custom; start:1 hold_at=[every step] frequency=per-step; level `custom` (file:1) ask=always",
+                &[(Definition, "custom"), (Start, "{check_in_frequency: per-phase}")],
+                "file:1 level=custom; start:1 hold_at=[every phase] frequency=per-phase; level `custom` (file:1) ask=always",
             ),
             (
                 &[(Definition, "custom"), (Start, "full")],
@@ -1046,7 +1039,7 @@ fn custom_holds_where_it_is_told() {
             (
                 &[
                     (ProjectConfig, "custom"),
-                    (Definition, "{hold_at: [{on: step}]}"),
+                    (Definition, "{hold_at: [{on: phase}]}"),
                     (Start, "{error_tolerance: low}"),
                     (Change, "{level: custom}"),
                 ],
@@ -1315,7 +1308,7 @@ fn a_budget_is_more_than_nothing() {
 #[test]
 fn a_type_that_is_nearly_a_kind_is_asked_about() {
     check_said(
-        Job,
+        Worker,
         &[
             (
                 &[(Start, "{hold_at: [{on: phase}, {on: phaes}]}")],
@@ -1335,6 +1328,75 @@ fn a_type_that_is_nearly_a_kind_is_asked_about() {
 }
 
 #[test]
+fn a_run_holds_only_where_it_comes_by() {
+    for (scope, text, expected) in [
+        (
+            Job,
+            "{hold_at: [{on: fase}]}",
+            "start:1:13: hold_at[0].on: a job has no boundary `fase` to hold at\n  hint: valid values: `phase`, `complete`, `*`",
+        ),
+        (
+            Job,
+            "{hold_at: [{on: step}]}",
+            "start:1:13: hold_at[0].on: a job has no boundary `step` to hold at\n  hint: valid values: `phase`, `complete`, `*`",
+        ),
+        (
+            Job,
+            "{check_in_frequency: per-step}",
+            "start:1:2: check_in_frequency: a job never checks in `per-step`\n  hint: write `hold_at` or a level instead",
+        ),
+        (Job, "{check_in_frequency: per-phase, hold_at: [{on: '*'}]}", ""),
+        (Workflow, "{hold_at: [{on: hook}, {on: phase_entry}]}", ""),
+        (
+            Workflow,
+            "{hold_at: [{on: deliverable}]}",
+            "start:1:13: hold_at[0].on: a workflow has no boundary `deliverable` to hold at\n  hint: valid values: `step`, `hook`, `phase_entry`, `phase`, `complete`, `*`",
+        ),
+        (Worker, "{hold_at: [{on: deliverable}, {on: anything}]}", ""),
+        (
+            Workflow,
+            "{require_approval_for: [' ']}",
+            "start:1:25: require_approval_for[0]: a phase has a name, found nothing\n  hint: write the name of a phase, such as `release`",
+        ),
+    ] {
+        let resolved = resolve(scope, &[(Start, text)]);
+        let told = resolved.map_or_else(|problems| problems.to_string(), |_| String::new());
+        assert_eq!(told, expected, "{text}");
+    }
+}
+
+#[test]
+fn a_word_nobody_knows_is_refused_unless_a_file_is_of_an_older_system() {
+    for (scope, text, expected) in [
+        (
+            Workflow,
+            "{level: gaurded}",
+            "start:1:2: level: unknown workflow level `gaurded`\n  hint: did you mean `guarded`? valid levels: `dry-run`, `assist`, `guarded`, `autonomous`, `custom`",
+        ),
+        (
+            Workflow,
+            "{check_in_frequency: per_phase}",
+            "start:1:2: check_in_frequency: unknown check_in_frequency `per_phase`\n  hint: did you mean `per-phase`? valid values: `per-step`, `per-phase`, `end-only`",
+        ),
+        (
+            Job,
+            "{error_tolerance: some}",
+            "start:1:2: error_tolerance: unknown error_tolerance `some`\n  hint: valid values: `none`, `low`, `medium`, `high`",
+        ),
+    ] {
+        let layer = read(Start, text).unwrap();
+        let strict =
+            |layer: &Layer| Resolution::resolve(scope, [layer], Classifier::builtin(), Reading::Strict);
+        assert_eq!(strict(&layer).unwrap_err().to_string(), expected, "{text}");
+        let older = Layer { origin: layer.origin.clone().older(true), ..layer };
+        assert_eq!(
+            strict(&older).unwrap().problems.iter().next().map(|problem| problem.gravity),
+            Some(Gravity::Warning)
+        );
+    }
+}
+
+#[test]
 fn completion_belongs_to_the_whole() {
     check_said(
         Workflow,
@@ -1342,7 +1404,7 @@ fn completion_belongs_to_the_whole() {
             (
                 &[(Start, "{overrides: {build: {hold_at: [{on: step}, {on: complete}]}}}")],
                 &[
-                    "warning start:1:44: overrides.build.hold_at[1]: completion belongs to the whole, a phase does not hold there\n  hint: move it to `hold_at` of the autonomy block",
+                    "error start:1:45: overrides.build.hold_at[1].on: completion belongs to the whole, a phase does not hold there\n  hint: move it to `hold_at` of the autonomy block",
                 ],
             ),
             (&[(Start, "{hold_at: [{on: complete}]}")], &[]),
@@ -1533,7 +1595,7 @@ fn every_example_is_told_apart() {
         read(ProjectConfig, "examples:\n- name: quiet\n  expect: proceed\n- expect: stop\n").unwrap(),
         read(Definition, "examples:\n\n- {name: loud, expect: hold}\n").unwrap(),
     ];
-    let (_, tested) = Resolution::test(Workflow, &layers, Classifier::builtin()).unwrap();
+    let (_, tested) = Resolution::test(Workflow, &layers, Classifier::builtin(), Reading::Strict).unwrap();
     let told: Vec<String> = tested
         .iter()
         .map(|one| {
@@ -1597,7 +1659,7 @@ fn every_problem_says_where_it_is() {
             crate::document::decode_part::<Autonomy>(&document, node, "autonomy", Gravity::Error).unwrap();
         let origin = Origin::within(&document, &["autonomy"]);
         let layer = Layer { rank: Definition, origin, block: Block::of(autonomy) };
-        let problems = match Resolution::resolve(scope, [&layer], Classifier::builtin()) {
+        let problems = match Resolution::resolve(scope, [&layer], Classifier::builtin(), Reading::Coercing) {
             Ok(resolution) => resolution.problems,
             Err(problems) => problems,
         };
@@ -1652,7 +1714,9 @@ fn migrating_a_file_changes_no_policy() {
                 let origin = Origin::within(&document, &["autonomy"]);
                 let layer = Layer { rank: Definition, origin, block: Block::of(autonomy) };
                 let layers = [read(ProjectConfig, weaker).unwrap(), layer];
-                let policy = Resolution::resolve(Workflow, &layers, Classifier::builtin()).unwrap().policy;
+                let policy = Resolution::resolve(Workflow, &layers, Classifier::builtin(), Reading::Coercing)
+                    .unwrap()
+                    .policy;
                 // The name goes; what it stood for stays.
                 Policy { level: None, ..policy }
             };
@@ -1667,4 +1731,109 @@ fn migrating_a_file_changes_no_policy() {
             );
         }
     }
+}
+
+/// What the layers protect beside the default list, or instead of it, and who says so.
+#[track_caller]
+fn protects(layers: &[Written<'_>], expected: &str) {
+    let seen = match resolve(Job, layers) {
+        Err(problems) => format!("refused: {problems}"),
+        Ok(resolution) => {
+            let (own, default) = (&resolution.policy.protected_paths, Policy::builtin(Job).protected_paths);
+            let own = match own.strip_prefix(default.as_slice()) {
+                Some(more) => format!("default + [{}]", more.join(", ")),
+                None => format!("[{}]", own.join(", ")),
+            };
+            format!("{own} ({})", resolution.sources["protected_paths"])
+        }
+    };
+    assert_eq!(seen, expected, "{layers:?}");
+}
+
+#[test]
+fn everybody_may_protect_more_files_and_only_the_user_fewer() {
+    let refused = "only your own settings can replace `protected_paths`\n  hint: write a list to add to it, or move \
+                   this to your own settings";
+    protects(&[], "default + [] (default)");
+    protects(&[(ProjectConfig, "{protected_paths: []}")], "default + [] (default)");
+    protects(
+        &[
+            (UserConfig, "{protected_paths: [u]}"),
+            (ProjectConfig, "{protected_paths: [p, u]}"),
+            (Start, "{protected_paths: [s/]}"),
+        ],
+        "default + [u, p, s] (default and user:1 and project:1 and start:1)",
+    );
+    protects(&[(UserConfig, "{protected_paths: {replace: [u]}}")], "[u] (user:1)");
+    protects(&[(UserConfig, "{protected_paths: {replace: []}}")], "[] (user:1)");
+    protects(
+        &[(UserConfig, "{protected_paths: {replace: [u]}}"), (Definition, "{protected_paths: [d]}")],
+        "[u, d] (user:1 and file:1)",
+    );
+    // What the user protects nobody else takes away.
+    protects(
+        &[
+            (UserConfig, "{protected_paths: [u]}"),
+            (ProjectConfig, "{protected_paths: [p]}"),
+            (Start, "{protected_paths: null}"),
+        ],
+        "default + [u] (default, cleared by start:1)",
+    );
+    for rank in [ProjectConfig, Environment, Definition, Start, Change] {
+        let layers = [(rank, "{protected_paths: {replace: [x]}}")];
+        let seen = resolve(Job, &layers).unwrap_err().to_string();
+        let place = format!("{}:1:20: protected_paths.replace: {refused}", name(rank));
+        assert_eq!(seen, place, "{rank:?}");
+    }
+    let wrong = [
+        ("{protected_paths: {replce: [x]}}", "replce"),
+        ("{protected_paths: x}", "expected a list of patterns, or `{replace: [PATTERN, …]}`"),
+        ("{protected_paths: [a, 'x[']}", "`x[` has a bracket that is not closed"),
+        ("{protected_paths: {replace: ['']}}", "`` names no file"),
+    ];
+    for (text, said) in wrong {
+        let seen = resolve(Job, &[(UserConfig, text)]).unwrap_err().to_string();
+        assert!(seen.starts_with("user:1:") && seen.contains(said), "{seen}");
+    }
+}
+
+/// What a run was started with stays protected, whatever is changed while it runs.
+#[test]
+fn a_started_run_keeps_its_protected_files() {
+    let started =
+        resolve(Job, &[(UserConfig, "{protected_paths: {replace: [u]}}"), (Start, "{protected_paths: [s]}")])
+            .unwrap();
+    let change = |text: &str| {
+        let amended = Resolution::of(started.policy.clone()).amend(&read(Change, text).unwrap());
+        amended.map(|resolution| resolution.policy.protected_paths)
+    };
+    assert_eq!(change("full").unwrap(), ["u", "s"]);
+    assert_eq!(change("{protected_paths: [c]}").unwrap(), ["u", "s", "c"]);
+    assert_eq!(change("{protected_paths: null}").unwrap(), ["u", "s"]);
+    change("{protected_paths: {replace: []}}").unwrap_err();
+}
+
+#[test]
+fn phases_without_approval_are_limited_in_jobs() {
+    check(
+        Job,
+        &[
+            (
+                &[(Start, "{level: full, max_phases: 5}")],
+                "start:1 level=full max_phases=5; level `full` (start:1) hold_at=[] warning=high error=high ask=always",
+            ),
+            (
+                &[(ProjectConfig, "{max_phases: 5}"), (Start, "{max_phases: null}")],
+                "default, cleared by start:1 max_phases=50",
+            ),
+            (&[(Start, "{max_phases: 0}")], "refused: start:1:14: max_phases: must be at least 1, found `0`"),
+        ],
+    );
+    let seen = said(Workflow, &[(Definition, "{max_phases: 5}")]);
+    assert_eq!(
+        seen,
+        [
+            "warning file:1:2: max_phases: `max_phases` is for jobs and does nothing in a workflow\n  hint: write it under `autonomy.job`"
+        ]
+    );
 }

@@ -153,6 +153,68 @@ fn warned() -> Report {
     .report()
 }
 
+/// Two fixes with one title are two: what is chosen is one of them, also where a report begins later (R5).
+#[test]
+fn a_choice_is_about_one_remedy() {
+    let fix = |file: &str| json!({"description": format!("format {file}"), "command": format!("fmt {file}")});
+    let warning = |file: &str| json!({"text": format!("Style of {file}"), "suggested_fix": fix(file)});
+    let lint = json!({"warnings": [warning("a.rs"), warning("b.rs")], "suggested_fixes": [fix("b.rs"), fix("c.rs")]});
+    let again = json!({"warnings": [warning("b.rs")]});
+    let mut driven = Driven::new(
+        "build: lint test | release: lint",
+        LENIENT,
+        json!({"build:lint": [lint], "release:lint": [again]}),
+        300,
+    );
+    let seen = |report: &Report| -> Vec<String> {
+        let one = |remedy: &Remedy| format!("{} {} {:?}", remedy.id(), remedy.description, remedy.choice);
+        report.remedies.iter().map(one).collect()
+    };
+    let before = driven.report();
+    assert_eq!(before.remedies[0].title(), before.remedies[1].title());
+    let untouched = [
+        "fix-1 format a.rs None",
+        "fix-2 format b.rs None",
+        "fix-5 format b.rs None",
+        "fix-4 format c.rs None",
+    ];
+    assert_eq!(seen(&before), untouched);
+
+    let choose = |remedy: &Remedy, choice: crate::run::Choice| {
+        Command::Remedy(crate::run::RemedyChosen {
+            id: Some(remedy.id()),
+            task: remedy.task.clone(),
+            title: remedy.title(),
+            choice,
+            by: "ann".to_owned(),
+            command: remedy.command.clone(),
+            file: None,
+            exit_code: None,
+            output: None,
+        })
+    };
+    driven.go(choose(&before.remedies[1], crate::run::Choice::Applied));
+    let after = driven.report();
+    assert_eq!(seen(&after)[0], untouched[0]);
+    assert_eq!(seen(&after)[1], "fix-2 format b.rs Some(Applied)");
+    assert_eq!(seen(&after)[2..], untouched[2..]);
+
+    // A report since a check-in knows it by the same name.
+    let release = |(_, _, event): &&(u64, Timestamp, RunEvent)| matches!(event, RunEvent::PhaseStarted { phase } if phase == "release");
+    let since = driven.events.iter().find(release).unwrap().0;
+    let events = driven.events.iter().map(|(seq, at, event)| (*seq, *at, event));
+    let later = Report::of(&driven.run, events, since, driven.now);
+    assert_eq!(seen(&later), ["fix-5 format b.rs None"]);
+
+    // An event of before ids counts for the one it describes.
+    let mut old = driven.events.clone();
+    if let Some((_, _, RunEvent::RemedyChosen(chosen))) = old.last_mut() {
+        chosen.id = None;
+    }
+    let events = old.iter().map(|(seq, at, event)| (*seq, *at, event));
+    assert_eq!(seen(&Report::of(&driven.run, events, 0, driven.now)), seen(&after));
+}
+
 fn stopped() -> Report {
     let failed = json!({
         "message": "2 of 45 files do not compile",
@@ -183,6 +245,23 @@ fn truncated() -> Report {
         1_000,
     )
     .report()
+}
+
+/// What a check-in only counts is named, so that nobody approves it unseen (R17).
+#[test]
+fn a_check_in_names_what_it_leaves_out() {
+    let autonomy = r#"{"check_in_frequency": "end-only", "warning_tolerance": "high",
+        "limits": {"max_total_warnings": 1000}}"#;
+    let many: Vec<String> = (0..203).map(|number| format!("Minor: {number}")).collect();
+    let said = json!({"build:implement": [{"warnings": many}]});
+    let large = Driven::new("build: implement", autonomy, said, 1_000).report();
+    for (report, expected) in [
+        (large, json!([{"text": "3 more warnings"}])),
+        (truncated(), json!([{"text": "7 more warnings"}])),
+        (warned(), json!([])),
+    ] {
+        assert_eq!(json!(crate::run::left_out(&report)), expected);
+    }
 }
 
 fn retried() -> Report {

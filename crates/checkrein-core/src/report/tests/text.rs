@@ -110,11 +110,11 @@ fn the_example_is_met_to_the_letter() {
 #[test]
 fn formats_by_name() {
     for (word, expected) in [
-        ("summary", Format::Summary),
-        ("Detailed", Format::Detailed),
-        (" minimal ", Format::Minimal),
-        ("fancy", Format::Summary),
-        ("", Format::Summary),
+        ("summary", Some(Format::Summary)),
+        ("Detailed", Some(Format::Detailed)),
+        (" minimal ", Some(Format::Minimal)),
+        ("fancy", None),
+        ("", None),
     ] {
         assert_eq!(Format::parse(word), expected, "{word}");
     }
@@ -138,7 +138,11 @@ fn why_a_run_stands_where_it_stands() {
     let warned = json!({"build:x": [{"warnings": ["Style"]}]});
     let mut driven = Driven::new("build: x | ship: y", "{}", warned, 1);
     assert_eq!(driven.report().reason, None);
-    driven.events.push((99, driven.now, RunEvent::RunPaused { by: "ann".into(), reason: None }));
+    driven.events.push((
+        99,
+        driven.now,
+        RunEvent::RunPaused { by: "ann".into(), reason: None, retry_at: None },
+    ));
     assert_eq!(driven.report().reason.as_deref(), Some("Paused by ann"));
     let no = Some("no time".to_owned());
     driven.events.push((100, driven.now, RunEvent::RunCancelled { by: "bo".into(), reason: no }));

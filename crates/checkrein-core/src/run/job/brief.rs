@@ -3,8 +3,13 @@
 
 use std::fmt::Write as _;
 
+use serde::{Deserialize, Serialize};
+
 use super::super::Run;
-use super::{AgentOutcome, Comment, JobPhase, ReviewOf, Stage, Todo, TodoList};
+use super::{
+    AgentOutcome, Comment, FileChange, JobPhase, ReviewOf, Stage, Todo, TodoList, UnfinishedAttempt,
+    UnfinishedBecause,
+};
 use crate::boundary::PhaseKind;
 use crate::shown::one_line;
 
@@ -19,6 +24,19 @@ pub struct OnBranch {
     pub human_commits: Vec<String>,
     /// The name of the job's main branch.
     pub main: String,
+    /// What an attempt without a result left.
+    pub left: LeftInClone,
+}
+
+/// What an attempt that ended without a result left in its clone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftInClone {
+    /// Titles of its commits, oldest first.
+    pub commits: Vec<String>,
+    pub files: Vec<FileChange>,
+    /// What could not be taken over, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 /// The brief of the attempt that is due.
@@ -36,6 +54,9 @@ pub fn brief(run: &Run, branch: &OnBranch) -> String {
         section(&mut out, "How you work", instructions);
     }
     section(&mut out, "What this phase is for", purpose(phase));
+    if let Some(attempt) = &phase.unfinished {
+        section(&mut out, "The attempt before this one", &unfinished(attempt, &branch.left));
+    }
     if let Some(plan) = &branch.plan {
         section(&mut out, &format!("Plan ({})", repository.artefact("plan.md")), &fenced(plan, "markdown"));
     }
@@ -121,6 +142,49 @@ fn purpose(phase: &JobPhase) -> &'static str {
         (PhaseKind::Tactical, _) => "Do the todos below, one after the other. Commit after each of them.",
     }
 }
+
+/// How an attempt without a result ended, and what is there of it.
+fn unfinished(attempt: &UnfinishedAttempt, left: &LeftInClone) -> String {
+    let how = match attempt.because {
+        UnfinishedBecause::Lost => "was lost: its process died before it handed in a result.",
+        UnfinishedBecause::Paused => "was paused before it handed in a result.",
+        UnfinishedBecause::Failed => "failed.",
+        UnfinishedBecause::Blocked => "could not continue.",
+        UnfinishedBecause::Budget => "was ended because its budget was used up.",
+        UnfinishedBecause::Stopped => "was stopped by the policy because of what it found.",
+    };
+    let mut text = format!("An attempt at this phase {how}\n\n");
+    if let Some(reason) = &attempt.reason {
+        text.push_str(&quote(reason));
+    }
+    if left.commits.is_empty() && left.files.is_empty() {
+        text.push_str("It left nothing on this branch. ");
+    } else {
+        text.push_str(
+            "What it left is on this branch and in your clone; what it had not committed was committed for it. Look \
+             at it first, keep what is good, and do what is missing. ",
+        );
+    }
+    text.push_str("Files that git ignores may be left over from it as well.\n");
+    let mut list = |title: &str, items: &[String]| {
+        if !items.is_empty() {
+            let _ = write!(text, "\n{title}:\n\n");
+            bullets(&mut text, items.get(..ITEMS_MAX).unwrap_or(items));
+            if let Some(more) = items.len().checked_sub(ITEMS_MAX).filter(|more| *more > 0) {
+                let _ = writeln!(text, "- … and {more} more");
+            }
+        }
+    };
+    let file =
+        |file: &FileChange| format!("{} {} (+{} -{})", file.change, file.path, file.added, file.removed);
+    list("Its commits", &left.commits);
+    list("Files it changed", &left.files.iter().map(file).collect::<Vec<_>>());
+    list("What could not be taken over", &left.left_out);
+    text
+}
+
+/// So many lines of a list are in a brief; the rest is counted.
+const ITEMS_MAX: usize = 50;
 
 fn rules(phase: &JobPhase, artefacts: &str) -> String {
     let mut rules = format!(

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Run;
-use super::brief::OnBranch;
-use super::{Comment, Conflict, ReviewOf, Stage, Todo};
+use super::brief::{LeftInClone, OnBranch};
+use super::{Comment, Conflict, ReviewOf, Stage, Todo, UnfinishedBecause};
 use crate::boundary::PhaseKind;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,9 +24,10 @@ pub struct BriefJson {
     /// What a person wants changed, where one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<BriefReview>,
-    /// Of the review under way, oldest first, with what the agent replied.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub comments: Vec<BriefComment>,
+    pub comments: BriefComments,
+    /// The attempt before this one, where it ended without a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<BriefUnfinished>,
     /// Two sides that do not fit, where that is to be settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<Conflict>,
@@ -61,12 +62,29 @@ pub struct BriefReview {
     pub files: Vec<String>,
 }
 
+/// The comments of the review under way, each list oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BriefComments {
+    /// What people wrote that the agent was not given before. Each wants a reply.
+    pub new: Vec<Comment>,
+    /// What the agent was given before, its own replies, and what people settled meanwhile.
+    pub earlier: Vec<Comment>,
+}
+
+impl BriefComments {
+    pub fn all(&self) -> impl Iterator<Item = &Comment> {
+        self.earlier.iter().chain(&self.new)
+    }
+}
+
+/// An attempt without a result, and what it left in the clone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BriefComment {
-    /// The agent was not given it before; it waits for a reply.
-    pub open: bool,
+pub struct BriefUnfinished {
+    pub because: UnfinishedBecause,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     #[serde(flatten)]
-    pub comment: Comment,
+    pub left: LeftInClone,
 }
 
 impl BriefJson {
@@ -80,7 +98,12 @@ impl BriefJson {
             reason: rework.reason.clone(),
             files: rework.files.clone(),
         });
-        let comment = |comment: &Comment| BriefComment { open: comment.waits(), comment: comment.clone() };
+        let (new, earlier) = job.comments.iter().cloned().partition(Comment::waits);
+        let unfinished = phase.unfinished.as_ref().map(|attempt| BriefUnfinished {
+            because: attempt.because,
+            reason: attempt.reason.clone(),
+            left: branch.left.clone(),
+        });
         Some(BriefJson {
             job: run.id.to_string(),
             task: definition.description.clone(),
@@ -97,7 +120,8 @@ impl BriefJson {
             plan: branch.plan.clone(),
             replan: job.replan.clone(),
             review,
-            comments: job.comments.iter().map(comment).collect(),
+            comments: BriefComments { new, earlier },
+            unfinished,
             conflict: phase.work.as_ref().and_then(|work| work.conflict.clone()),
             human_commits: branch.human_commits.clone(),
             human_diff: branch.human_diff.clone(),

@@ -1,9 +1,11 @@
 //! Comments on a review: what people write at a line, a file or the whole, and what the agent replies.
 
+use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Move, Refusal, RunEvent};
+use super::JobState;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {
@@ -107,6 +109,59 @@ impl FileMark {
     }
 }
 
+/// A file that a person marked, and the content they marked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredMark")]
+pub struct MarkedFile {
+    pub mark: FileMark,
+    /// Its mode and its object; marks of earlier versions do not know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+}
+
+/// As it is kept, and as it was in earlier versions.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredMark {
+    Bare(FileMark),
+    Marked {
+        mark: FileMark,
+        #[serde(default)]
+        content: Option<String>,
+    },
+}
+
+impl From<StoredMark> for MarkedFile {
+    fn from(stored: StoredMark) -> MarkedFile {
+        match stored {
+            StoredMark::Bare(mark) => MarkedFile { mark, content: None },
+            StoredMark::Marked { mark, content } => MarkedFile { mark, content },
+        }
+    }
+}
+
+/// The marks on the files of a review, for whoever shows them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileMarks {
+    marks: IndexMap<String, MarkedFile>,
+    lapsed: Vec<String>,
+}
+
+impl FileMarks {
+    pub fn of(job: &JobState) -> FileMarks {
+        FileMarks { marks: job.marks.clone(), lapsed: job.lapsed.clone() }
+    }
+
+    pub fn mark(&self, path: &str) -> Option<FileMark> {
+        self.marks.get(path).map(|marked| marked.mark)
+    }
+
+    /// Whether a file was approved, and is not what was approved any more.
+    pub fn is_lapsed(&self, path: &str) -> bool {
+        self.lapsed.iter().any(|lapsed| lapsed == path)
+    }
+}
+
 pub(in crate::run) fn comment(
     moved: &mut Move<'_>,
     new: NewComment,
@@ -153,11 +208,12 @@ pub(in crate::run) fn mark(
     file: String,
     mark: Option<FileMark>,
     by: String,
+    content: Option<String>,
 ) -> Result<(), Refusal> {
     if moved.run.job().is_none() {
         return Err(Refusal::NotAJob { id: moved.run.id.clone() });
     }
-    moved.record(RunEvent::FileMarked { file, mark, by });
+    moved.record(RunEvent::FileMarked { file, mark, by, content });
     Ok(())
 }
 

@@ -1,5 +1,9 @@
 //! What becomes of a finished attempt: the phase is repeated, reviewed, or passes.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
+
 use super::super::advance::decided;
 use super::super::finish::stop;
 use super::super::{
@@ -59,7 +63,7 @@ pub(in crate::run) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result
         exit_code: finished.exit_code,
         output: finished.output,
     })));
-    let (result, cut) = (work.result.clone(), work.cut.clone());
+    let (result, cut, outage) = (work.result.clone(), work.cut.clone(), work.outage);
     moved.record(RunEvent::PhaseWorked(Box::new(work)));
     match result.outcome {
         AgentOutcome::Failed => {
@@ -90,7 +94,8 @@ pub(in crate::run) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result
         }
         AgentOutcome::Blocked => {
             let why = if result.summary.is_empty() { "it does not say why" } else { &result.summary };
-            pause(moved, format!("The agent cannot go on: {why}"));
+            let retry_at = if outage { retry_at(moved) } else { None };
+            pause(moved, format!("The agent cannot go on: {why}"), retry_at);
         }
         AgentOutcome::PhaseDone if planned_nothing(moved) => nothing_to_do(moved, &phase),
         AgentOutcome::PhaseDone if phase.stage == Stage::Feedback => moved.attempt(),
@@ -136,14 +141,35 @@ fn planned_nothing(moved: &Move<'_>) -> bool {
 fn nothing_to_do(moved: &mut Move<'_>, phase: &JobPhase) {
     let because = "it left neither todos nor job_complete".to_owned();
     if phase.repeated {
-        return pause(moved, format!("{} left neither todos nor job_complete, twice", phase.name()));
+        return pause(moved, format!("{} left neither todos nor job_complete, twice", phase.name()), None);
     }
     moved.record(RunEvent::PhaseRepeated { phase: phase.name(), because });
     moved.attempt();
 }
 
-fn pause(moved: &mut Move<'_>, reason: String) {
-    moved.record(RunEvent::RunPaused { by: "the agent".to_owned(), reason: Some(reason) });
+fn pause(moved: &mut Move<'_>, reason: String, retry_at: Option<Timestamp>) {
+    moved.record(RunEvent::RunPaused { by: "the agent".to_owned(), reason: Some(reason), retry_at });
+}
+
+/// When an attempt is made again whose model did not answer.
+fn retry_at(moved: &Move<'_>) -> Option<Timestamp> {
+    let outages = moved.run.state.job.as_ref()?.phase.outages;
+    moved.now.checked_add(retry_after(outages)?).ok()
+}
+
+/// How long it is waited after so many outages in a row; after a day of them a person has to look.
+pub const fn retry_after(outages: u32) -> Option<Duration> {
+    let minutes = match outages {
+        0 | 1 => return Some(Duration::from_secs(30)),
+        2 => 1,
+        3 => 2,
+        4 => 5,
+        5 => 15,
+        6 => 30,
+        7..=30 => 60,
+        31.. => return None,
+    };
+    Some(Duration::from_secs(minutes * 60))
 }
 
 /// The end of a phase: the policy is asked, and a hold opens its review.
@@ -164,6 +190,7 @@ fn boundary(moved: &mut Move<'_>, judged: Option<(&Response, crate::tally::Total
     let asked = Asked {
         kind: if complete { BoundaryKind::Complete } else { BoundaryKind::Phase },
         phase: Some(phase.name()),
+        step: None,
         phase_kind: Some(phase.kind()),
         phase_number: Some(phase.number),
         job_complete: complete,
@@ -221,6 +248,13 @@ fn further_reasons(moved: &Move<'_>, policy: &Policy, phase: &JobPhase, work: &W
     let spent = moved.run.state.job.as_ref().map(|job| job.spent).unwrap_or_default();
     if let Some(text) = over_budget(policy, spent) {
         reasons.push((Rule::Budget, text));
+    }
+    let approved = moved.run.state.job.as_ref().map_or(0, |job| job.approved_phase);
+    let passed = u64::from(phase.number.saturating_sub(approved));
+    // A job that is complete has its end.
+    if passed >= policy.max_phases && work.result.outcome != AgentOutcome::JobComplete {
+        let text = format!("Phase limit reached: {passed} of {} phases without approval", policy.max_phases);
+        reasons.push((Rule::MaxPhases, text));
     }
     reasons
 }
@@ -294,25 +328,9 @@ fn pass(moved: &mut Move<'_>, phase: &JobPhase, work: &Work) {
 
 /// The job's own files are no danger to anybody.
 fn protected(policy: &Policy, own: &str, work: &Work) -> Vec<String> {
-    // In whatever case: some file systems do not tell `.GitHub` from `.github`.
-    let patterns: Vec<String> =
-        policy.protected_paths.iter().flat_map(|pattern| with_directories(&pattern.to_lowercase())).collect();
-    let is_protected = |path: &str| {
-        let ours = !own.is_empty() && path.starts_with(own);
-        let path = path.to_lowercase();
-        !ours && patterns.iter().any(|pattern| fast_glob::glob_match(pattern, &path))
-    };
-    let paths = work.files.iter().map(|file| &file.path).filter(|path| is_protected(path));
-    paths.take(FILES_MAX).cloned().collect()
-}
-
-/// A pattern, and each directory it goes through: a link in the place of one leads elsewhere.
-fn with_directories(pattern: &str) -> Vec<String> {
-    let parts: Vec<&str> = pattern.split('/').collect();
-    let ends = parts.iter().enumerate().filter(|(_, part)| **part != "**").map(|(at, _)| at + 1);
-    let mut all: Vec<String> = ends.filter_map(|end| Some(parts.get(..end)?.join("/"))).collect();
-    all.push(pattern.to_owned());
-    all
+    let paths = work.files.iter().map(|file| file.path.as_str());
+    let others = paths.filter(|path| own.is_empty() || !path.starts_with(own));
+    policy.protected(others).into_iter().take(FILES_MAX).map(str::to_owned).collect()
 }
 
 impl Move<'_> {

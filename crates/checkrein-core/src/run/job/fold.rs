@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 
-use super::super::{PhaseState, PhaseStatus, RunEvent, RunStatus, State};
+use super::super::{Interruption, PhaseState, PhaseStatus, RunEvent, RunStatus, State};
 use super::{
-    AgentOutcome, Comment, FileMark, JobPhase, JobState, Rework, Spent, Stage, Untold, Work, feedback_todos,
-    kind, under_way,
+    AgentOutcome, Comment, FileMark, JobPhase, JobState, MarkedFile, Rework, Spent, Stage, UnfinishedAttempt,
+    UnfinishedBecause, Untold, Work, feedback_todos, kind, under_way,
 };
 use crate::boundary::PhaseKind;
+use crate::run::RETRIER;
 
 pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) {
     if let RunEvent::AttemptStarted { attempt, start, .. } = event {
@@ -41,6 +42,7 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
         RunEvent::RunHeld { hold, .. } => job.phase.review = Some(*hold),
         RunEvent::HoldReleased { .. } => {
             job.spent = Spent::default();
+            job.approved_phase = job.phase.number;
             let cut = job.phase.work.as_mut().and_then(|work| work.cut.take());
             if cut.is_some() {
                 // Its work goes on where it was ended; what it comes to is another review.
@@ -49,14 +51,22 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
                 job.phase.stage = Stage::Land;
             }
         }
-        RunEvent::AttemptSpent { used, .. } => job.spent.add(*used),
+        RunEvent::AttemptSpent { used, .. } => job.spend(*used),
+        RunEvent::AttemptInterrupted { why, .. } => {
+            let because = match why {
+                Interruption::Lost => UnfinishedBecause::Lost,
+                Interruption::Paused | Interruption::Cancelled => UnfinishedBecause::Paused,
+            };
+            job.phase.leave_unfinished(because, None);
+        }
         RunEvent::ChangesRequested { by, reason, start_over, .. } => {
             state.status = RunStatus::Running;
             state.hold = None;
             job.spent = Spent::default();
             job.change(by, reason.as_deref(), *start_over);
         }
-        RunEvent::ReviewMoved { head, files, files_total, next_todos, conflict, .. } => {
+        RunEvent::ReviewMoved { head, files, files_total, next_todos, conflict, lapsed, .. } => {
+            job.lapse(lapsed);
             if let (Some(todos), Some(work)) = (next_todos, &mut job.phase.work) {
                 work.result.next_todos.clone_from(todos);
                 job.staged.clone_from(todos);
@@ -82,12 +92,26 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
         RunEvent::PhaseEnded { .. } => {
             job.comments.retain(Comment::waits);
             job.marks.clear();
+            job.lapsed.clear();
             job.pulls.retain(|pull| pull.settled.is_none());
             job.heard.clear();
         }
-        RunEvent::RunResumed { .. } => job.phase.repeated = false,
+        RunEvent::RunResumed { by } => {
+            job.phase.repeated = false;
+            // A person who resumes it begins the waits anew.
+            if by != RETRIER {
+                job.phase.outages = 0;
+            }
+        }
         RunEvent::RunEnded { status: RunStatus::Failed, rule: Some(_), unfinished: None, .. } => {
             job.phase.stage = Stage::Done;
+        }
+        RunEvent::RunEnded { status: RunStatus::Failed, rule, reason, unfinished: Some(_) } => {
+            let because = match rule {
+                Some(_) => UnfinishedBecause::Stopped,
+                None => UnfinishedBecause::Failed,
+            };
+            job.phase.leave_unfinished(because, reason.clone());
         }
         RunEvent::PolicyChanged { policy, .. } => job.policy = Some(policy.clone()),
         RunEvent::Commented(comment) => {
@@ -101,10 +125,16 @@ pub(in crate::run) fn fold(state: &mut State, event: &RunEvent, now: Timestamp) 
             });
         }
         RunEvent::Forge(news) => job.learn(news),
-        RunEvent::FileMarked { file, mark, .. } => match mark {
-            Some(mark) => drop(job.marks.insert(file.clone(), *mark)),
-            None => drop(job.marks.shift_remove(file)),
-        },
+        RunEvent::FileMarked { file, mark, content, .. } => {
+            job.lapsed.retain(|lapsed| lapsed != file);
+            match mark {
+                Some(mark) => {
+                    let marked = MarkedFile { mark: *mark, content: content.clone() };
+                    drop(job.marks.insert(file.clone(), marked));
+                }
+                None => drop(job.marks.shift_remove(file)),
+            }
+        }
         _ => {}
     }
 }
@@ -113,6 +143,19 @@ impl Comment {
     /// Whether the agent has still to be given it. What is settled before it was, it need not hear.
     pub fn waits(&self) -> bool {
         !self.delivered && !self.from_agent && self.resolved_by.is_none()
+    }
+}
+
+impl JobPhase {
+    /// Remembers an attempt without a result for the brief of the next one.
+    fn leave_unfinished(&mut self, because: UnfinishedBecause, reason: Option<String>) {
+        let before = self.unfinished.take();
+        let since = match before {
+            Some(before) => before.since,
+            None => self.work.as_ref().map(|work| work.left.clone()),
+        };
+        let reason = reason.filter(|text| !text.trim().is_empty());
+        self.unfinished = Some(UnfinishedAttempt { because, reason, since });
     }
 }
 
@@ -135,9 +178,14 @@ impl JobState {
         self.phase = JobPhase { number, todos, ..JobState::new().phase };
     }
 
+    fn spend(&mut self, used: Spent) {
+        self.spent.add(used);
+        self.spent_total.add(used);
+    }
+
     fn worked(&mut self, work: &Work, start: u64, now: Timestamp) {
         let result = &work.result;
-        self.spent.add(result.usage);
+        self.spend(result.usage);
         for reply in &result.replies {
             let Some(above) = self.comments.iter().find(|comment| comment.id == reply.id) else { continue };
             self.commented = self.commented.saturating_add(1);
@@ -160,16 +208,29 @@ impl JobState {
         for comment in self.comments.iter_mut().filter(|comment| work.heard.contains(&comment.id)) {
             comment.delivered = true;
         }
+        let because = match result.outcome {
+            AgentOutcome::PhaseDone | AgentOutcome::JobComplete => None,
+            AgentOutcome::Blocked if work.cut.is_some() => Some(UnfinishedBecause::Budget),
+            AgentOutcome::Blocked => Some(UnfinishedBecause::Blocked),
+            AgentOutcome::Failed => Some(UnfinishedBecause::Failed),
+        };
+        match because {
+            Some(because) => {
+                self.phase.leave_unfinished(because, Some(result.summary.clone()));
+            }
+            None => self.phase.unfinished = None,
+        }
+        self.phase.outages = if work.outage { self.phase.outages.saturating_add(1) } else { 0 };
+        self.lapse(&work.lapsed);
         self.phase.work = Some(Box::new(work.clone()));
-        if !matches!(result.outcome, AgentOutcome::PhaseDone | AgentOutcome::JobComplete) {
+        if because.is_some() {
             return;
         }
         self.untold = None;
         for comment in self.comments.iter_mut().filter(|comment| comment.given == Some(start)) {
             comment.delivered = true;
         }
-        // Nobody has looked at what changed since.
-        self.marks.retain(|file, _| !work.changed_in_round.contains(file));
+        self.lapse(&work.changed_in_round);
         match (self.phase.stage, self.phase.kind()) {
             (Stage::Feedback, _) if !result.next_todos.is_empty() => {
                 self.phase.stage = Stage::Work;
@@ -184,8 +245,19 @@ impl JobState {
         }
     }
 
+    /// Ends the approval of files that changed: nobody has looked at what they are now. A request for changes
+    /// stands until a person takes it back.
+    fn lapse(&mut self, files: &[String]) {
+        for file in files {
+            if self.marks.get(file).is_some_and(|marked| marked.mark == FileMark::Approved) {
+                self.marks.shift_remove(file);
+                self.lapsed.push(file.clone());
+            }
+        }
+    }
+
     fn change(&mut self, by: &str, reason: Option<&str>, start_over: bool) {
-        let marked = self.marks.iter().filter(|(_, mark)| **mark == FileMark::ChangesRequested);
+        let marked = self.marks.iter().filter(|(_, marked)| marked.mark == FileMark::ChangesRequested);
         let files = marked.map(|(file, _)| file.clone()).collect();
         let of = self.phase.review_of();
         let phase = &mut self.phase;
@@ -196,7 +268,7 @@ impl JobState {
             head: phase.work.as_ref().map(|work| work.head.clone()).unwrap_or_default(),
             files,
         });
-        self.marks.retain(|_, mark| *mark == FileMark::Approved);
+        self.marks.retain(|_, marked| marked.mark == FileMark::Approved);
         phase.repeated = false;
         phase.todos = feedback_todos();
         // Corrections of work are planned first; a plan is corrected by planning (X9).
@@ -206,12 +278,12 @@ impl JobState {
         };
         if start_over {
             phase.revision = phase.revision.saturating_add(1);
-            phase.round = 1;
             phase.review = None;
             phase.work = None;
+            phase.unfinished = None;
             self.staged.clear();
-        } else {
-            phase.round = phase.round.saturating_add(1);
         }
+        // Rounds count on for the phase, also on a new branch.
+        phase.round = phase.round.saturating_add(1);
     }
 }

@@ -100,8 +100,8 @@ fn next_todos(
     todos: &[Value],
 ) -> Result<(), HandInRefusal> {
     strategic(brief, "next_phase_todos")?;
-    let written = serde_json::to_string(todos).unwrap_or_default();
-    let list = TodoList::read(&written).map_err(HandInRefusal::BadTodos)?;
+    let list = TodoList::of_value(&Value::Array(todos.to_vec()))
+        .map_err(|wrong| HandInRefusal::BadTodos(wrong.message))?;
     let todos: Vec<Value> =
         list.todos.iter().map(|todo| json!({"id": todo.id, "content": todo.content})).collect();
     // Whoever plans more is not done.
@@ -167,8 +167,8 @@ fn reply(
     text: &str,
 ) -> Result<(), HandInRefusal> {
     let text = said("text", text)?;
-    if !brief.comments.iter().any(|known| known.comment.id == comment) {
-        let known = listed(brief.comments.iter().map(|known| known.comment.id.clone()));
+    if !brief.comments.all().any(|known| known.id == comment) {
+        let known = listed(brief.comments.all().map(|known| known.id.clone()));
         return Err(HandInRefusal::NoComment { id: comment.to_owned(), known });
     }
     change(result, "comment_replies", |replies| {
@@ -215,7 +215,7 @@ fn listed(ids: impl Iterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::job::{AgentResult, BriefComment, BriefPhase, Comment, Todo};
+    use crate::run::job::{AgentResult, BriefComments, BriefPhase, Comment, Todo};
 
     fn brief(kind: PhaseKind) -> BriefJson {
         let comment = Comment {
@@ -255,7 +255,8 @@ mod tests {
             plan: None,
             replan: None,
             review: None,
-            comments: vec![BriefComment { open: true, comment }],
+            comments: BriefComments { new: vec![comment], earlier: Vec::new() },
+            unfinished: None,
             conflict: None,
             human_commits: Vec::new(),
             human_diff: None,

@@ -24,10 +24,11 @@ use super::{Move, Refusal, Run, RunEvent, RunStatus, UnderWay};
 use crate::boundary::PhaseKind;
 use crate::policy::Policy;
 
-pub use brief_json::{BriefComment, BriefJson, BriefPhase, BriefReview};
-pub use comment::{Author, Comment, FileMark, NewComment, Tag, first_of};
+pub use brief_json::{BriefComments, BriefJson, BriefPhase, BriefReview, BriefUnfinished};
+pub use comment::{Author, Comment, FileMark, FileMarks, MarkedFile, NewComment, Tag, first_of};
 pub use definition::{Datasource, Isolation, JobDefinition, Merge, Repository};
-pub use finish::over_budget;
+pub(crate) use definition::{memory_bytes, processes};
+pub use finish::{over_budget, retry_after};
 pub use forge::{ForgeAt, ForgeKind, ForgeNews, Pull, Settled, Shown};
 pub use hand_in::{HandIn, HandInRefusal};
 pub use land::{Conflict, Landed};
@@ -54,9 +55,15 @@ pub struct JobState {
     /// Why the last phase of work asked to plan again, until the next one begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replan: Option<String>,
-    /// Since a person last answered.
+    /// Since a person last answered: this is what a budget counts.
     #[serde(default)]
     pub spent: Spent,
+    /// The number of the phase a person last approved; 0 if there is none.
+    #[serde(default)]
+    pub approved_phase: u32,
+    /// By the whole job.
+    #[serde(default)]
+    pub spent_total: Spent,
     /// Of the review under way, and what the agent was not given yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<Comment>,
@@ -65,7 +72,10 @@ pub struct JobState {
     pub commented: u32,
     /// What people said about single files of the review under way.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub marks: IndexMap<String, FileMark>,
+    pub marks: IndexMap<String, MarkedFile>,
+    /// Files whose approval ended because their content changed, until they are marked again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lapsed: Vec<String>,
     /// In its forge: of the phase under way, and what was left open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pulls: Vec<Pull>,
@@ -109,6 +119,38 @@ pub struct JobPhase {
     /// The hold its review is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<u32>,
+    /// The attempt before, where it ended without a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<UnfinishedAttempt>,
+    /// How often in a row its agent's model did not answer.
+    #[serde(default)]
+    pub outages: u32,
+}
+
+/// An attempt that ended without a result. The next one is told of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnfinishedAttempt {
+    pub because: UnfinishedBecause,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The last commit before it, where the phase has had a result before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnfinishedBecause {
+    /// Its process or its machine died.
+    Lost,
+    Paused,
+    Failed,
+    /// The agent could not continue, or its model did not answer.
+    Blocked,
+    /// Its budget was used up.
+    Budget,
+    /// The policy stopped the job because of what it found.
+    Stopped,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,6 +214,9 @@ pub struct Work {
     /// Files that differ from the round before; the first so many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_in_round: Vec<String>,
+    /// Approved files that are not what was approved any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lapsed: Vec<String>,
     /// Whether a person pushed to the branch since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pushed: bool,
@@ -184,6 +229,9 @@ pub struct Work {
     /// Why the attempt was ended before its agent had ended it: its budget is used up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,
+    /// Its agent's model did not answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outage: bool,
 }
 
 /// Everything a job changed: what is looked at when it is complete.
@@ -234,6 +282,8 @@ impl JobState {
             rework: None,
             work: None,
             review: None,
+            unfinished: None,
+            outages: 0,
         };
         JobState {
             policy: None,
@@ -243,9 +293,12 @@ impl JobState {
             untold: None,
             replan: None,
             spent: Spent::default(),
+            approved_phase: 0,
+            spent_total: Spent::default(),
             comments: Vec::new(),
             commented: 0,
             marks: IndexMap::new(),
+            lapsed: Vec::new(),
             pulls: Vec::new(),
             heard: Vec::new(),
             trouble: None,

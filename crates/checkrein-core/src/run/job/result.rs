@@ -181,11 +181,10 @@ impl AgentResult {
 
 /// A list that cannot be used as it stands is taken as texts, one todo each.
 fn todos_of(items: &[Value], odd: &mut Vec<String>) -> Vec<Todo> {
-    let written = serde_json::to_string(items).unwrap_or_default();
-    match TodoList::read(&written) {
+    match TodoList::of_value(&Value::Array(items.to_vec())) {
         Ok(list) => list.todos,
-        Err(error) => {
-            odd.push(format!("the agent's `next_todos` were numbered again: {error}"));
+        Err(wrong) => {
+            odd.push(format!("the agent's `next_todos` were numbered again: {}", wrong.message));
             let content = |item: &Value| match item {
                 Value::String(text) => text.clone(),
                 Value::Object(map) => {

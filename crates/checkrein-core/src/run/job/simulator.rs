@@ -58,6 +58,7 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
             files_total: 0,
             next_todos: None,
             conflict: None,
+            lapsed: if dice.one_in(2) { vec!["letter".to_owned()] } else { Vec::new() },
         },
         10 | 11 => {
             let text = "shorter".to_owned();
@@ -68,7 +69,10 @@ fn some_command(dice: &mut Dice, run: &Run, last: Option<&Command>) -> Command {
                 author: Author::Person,
             }
         }
-        12 => Command::Mark { file: "letter".into(), mark: Some(FileMark::ChangesRequested), by },
+        12 => {
+            let mark = if dice.one_in(2) { FileMark::Approved } else { FileMark::ChangesRequested };
+            Command::Mark { file: "letter".into(), mark: Some(mark), by, content: Some("100644 a".into()) }
+        }
         13 => Command::ChangePolicy {
             policy: Box::new(job(LEVELS[usize::try_from(dice.roll(8)).unwrap()], None).policy.clone()),
             by,

@@ -14,7 +14,10 @@ use crate::response::Response;
 
 pub(in crate::run) fn job(autonomy: &str, plan_text: Option<&str>) -> Arc<Definition> {
     let layer = env::layer(LayerRank::Start, "test", autonomy).unwrap();
-    let policy = Resolution::resolve(Scope::Job, [&layer], Classifier::builtin()).unwrap().policy;
+    let policy =
+        Resolution::resolve(Scope::Job, [&layer], Classifier::builtin(), crate::policy::Reading::Strict)
+            .unwrap()
+            .policy;
     let mut of = plan("x:");
     of.phases.clear();
     let base = Definition::clone(&definition(of, "{}"));
@@ -33,6 +36,8 @@ pub(in crate::run) fn job(autonomy: &str, plan_text: Option<&str>) -> Arc<Defini
             timeout: None,
             idle_timeout: None,
             disk_bytes: 1 << 30,
+            memory_bytes: 8 << 30,
+            processes: 4096,
             environment: Vec::new(),
             forge: None,
         })),
@@ -235,7 +240,12 @@ fn the_resume_table() {
         ),
         // a no ends it, a new start has a branch and a review of its own
         (&guided, "plan no", "1s held1.1 no cancelled"),
-        (&guided, "plan over plan", "1s held1.1 over held2.1"),
+        (&guided, "plan over plan", "1s held1.1 over held2.2"),
+        (
+            &guided,
+            "plan change plan over plan change plan",
+            "1s held1.1 change held1.2 over held2.3 change held2.4",
+        ),
     ] {
         assert_eq!(play(definition, script), expected, "{script}");
     }
@@ -281,6 +291,21 @@ fn some_things_hold_at_every_level() {
             "1s pass merged 2t held1.1 yes merged 3s pass merged 4t",
         ),
         (
+            r#"{"level":"full","max_phases":2}"#,
+            "plan done yes plan done yes plan",
+            "1s pass merged 2t held1.1 yes merged 3s pass merged 4t held2.1 yes merged 5s pass merged 6t",
+        ),
+        (
+            r#"{"level":"full","max_phases":1}"#,
+            "plan change plan yes",
+            "1s held1.1 change held1.2 yes merged 2t",
+        ),
+        (
+            r#"{"level":"full","max_phases":3}"#,
+            "plan done complete",
+            "1s pass merged 2t pass merged 3s pass merged completed",
+        ),
+        (
             r#"{"level":"full","budget":{"tokens":10}}"#,
             r#"{"next_todos":["a"],"usage":{"tokens":10}}"#,
             "1s held1.1",
@@ -318,6 +343,12 @@ fn some_things_hold_at_every_level() {
     ] {
         assert_eq!(play(&job(autonomy, None), script), expected, "{autonomy} {script}");
     }
+}
+
+#[test]
+fn a_job_that_never_ends_holds_after_fifty_phases() {
+    let told = play(&job("full", None), &"plan done ".repeat(25));
+    assert!(told.ends_with("49s pass merged 50t held1.1"), "{told}");
 }
 
 #[test]
@@ -398,6 +429,183 @@ fn each_comment_is_given_to_one_round() {
     go(&mut run, Command::Begin);
     let given = brief::feedback(&run).unwrap();
     assert!(!given.contains("too long") && given.contains("while you work"), "{given}");
+    let comments = BriefJson::of(&run, &brief::OnBranch::default()).unwrap().comments;
+    let ids = |comments: &[Comment]| comments.iter().map(|known| known.id.clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (ids(&comments.new), ids(&comments.earlier)),
+        (vec!["c2".into()], vec!["c1".into(), "c3".into()])
+    );
+    assert!(comments.earlier.iter().any(|known| known.from_agent && known.reply_to.as_deref() == Some("c1")));
+}
+
+/// Whatever ended an attempt before its result, the next one is told of it and of what it left.
+#[test]
+fn the_next_attempt_is_told_of_one_without_a_result() {
+    let failed = json!({"outcome": "failed", "errors": ["boom"]});
+    let blocked = json!({"outcome": "blocked", "summary": "no key"});
+    let strict = r#"{"level":"full","error_tolerance":"low"}"#;
+    let bad = json!({"next_todos": ["a"], "errors": [{"text": "bad", "severity": "high"}]});
+    for (autonomy, ended, because, words) in [
+        ("full", None, UnfinishedBecause::Lost, "was lost: its process died"),
+        ("full", Some(Value::Null), UnfinishedBecause::Paused, "was paused before"),
+        ("full", Some(failed), UnfinishedBecause::Failed, "failed.\n\n  > boom"),
+        ("full", Some(blocked), UnfinishedBecause::Blocked, "could not continue.\n\n  > no key"),
+        (strict, Some(bad), UnfinishedBecause::Stopped, "was stopped by the policy because of what it found"),
+    ] {
+        let (mut run, _) = created(&job(autonomy, None));
+        let go = |run: &mut Run, command| drop(run.apply(command, Timestamp::UNIX_EPOCH).unwrap());
+        let left = brief::LeftInClone {
+            commits: vec!["half of it".into()],
+            files: vec![FileChange { path: "letter".into(), change: "added".into(), added: 3, removed: 0 }],
+            left_out: vec!["`pipe` was not taken".into()],
+        };
+        let on_branch = brief::OnBranch { left, ..brief::OnBranch::default() };
+        go(&mut run, Command::Start);
+        assert!(!brief::brief(&run, &on_branch).contains("The attempt before"), "{words}: the first attempt");
+        match ended {
+            None => {
+                let start = run.state.starts;
+                go(&mut run, Command::Lose { start });
+            }
+            Some(result) => {
+                let end = match result {
+                    Value::Null => Command::Pause { by: "ann".into() },
+                    result => worked(&run, &result, &["letter"]),
+                };
+                go(&mut run, end);
+                go(&mut run, Command::Resume { by: "ann".into() });
+            }
+        }
+        let told = brief::brief(&run, &on_branch);
+        for part in [words, "- half of it\n", "- added letter (+3 -0)\n", "- `pipe` was not taken\n"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        let data = BriefJson::of(&run, &on_branch).unwrap().unfinished.unwrap();
+        assert_eq!((data.because, data.left.files.len()), (because, 1), "{words}");
+        let planned = worked(&run, &json!({"next_todos": ["a"]}), &["plan"]);
+        go(&mut run, planned);
+        assert_eq!(run.job().unwrap().1.phase.unfinished, None, "{words}: a result ends it");
+    }
+}
+
+/// A model that does not answer pauses its job until it is tried again, and leaves nothing in the report.
+#[test]
+fn an_outage_pauses_until_it_is_tried_again() {
+    let (mut run, _) = created(&job("full", None));
+    let go = |run: &mut Run, command| run.apply(command, Timestamp::UNIX_EPOCH).unwrap().events;
+    let outage = |run: &Run| {
+        let mut command = worked(run, &json!({"outcome": "blocked", "summary": "its model is away"}), &[]);
+        if let Command::Finish(Finished { work: Some(work), .. }) = &mut command {
+            work.outage = true;
+        }
+        command
+    };
+    let waits = |events: &[RunEvent]| {
+        events.iter().find_map(|event| match event {
+            RunEvent::RunPaused { retry_at, .. } => Some(retry_at.map(Timestamp::as_second)),
+            _ => None,
+        })
+    };
+    go(&mut run, Command::Start);
+    let mut waited = Vec::new();
+    for _ in 0..8 {
+        let command = outage(&run);
+        waited.push(waits(&go(&mut run, command)).unwrap());
+        assert_eq!(run.state.retry_at.map(Timestamp::as_second), *waited.last().unwrap(), "it is remembered");
+        go(&mut run, Command::Resume { by: RETRIER.into() });
+        assert_eq!(run.state.retry_at, None);
+    }
+    assert_eq!(waited, [30, 60, 120, 300, 900, 1800, 3600, 3600].map(Some));
+    // A person begins the waits anew, and so does an answer.
+    go(&mut run, Command::Pause { by: "ann".into() });
+    assert_eq!(run.state.retry_at, None, "whoever pauses it resumes it");
+    go(&mut run, Command::Resume { by: "ann".into() });
+    let command = outage(&run);
+    assert_eq!(waits(&go(&mut run, command)), Some(Some(30)));
+    go(&mut run, Command::Resume { by: RETRIER.into() });
+    for _ in 0..29 {
+        let command = outage(&run);
+        go(&mut run, command);
+        go(&mut run, Command::Resume { by: RETRIER.into() });
+    }
+    let command = outage(&run);
+    assert_eq!(waits(&go(&mut run, command)), Some(None), "after a day a person has to look");
+    go(&mut run, Command::Resume { by: "ann".into() });
+    let planned = worked(&run, &json!({"next_todos": ["a"]}), &["plan"]);
+    go(&mut run, planned);
+    let job = run.job().unwrap().1;
+    assert_eq!((job.phase.outages, run.state.tally.totals()), (0, crate::tally::Totals::default()));
+    // Blocked by anything else is for a person.
+    go(&mut run, Command::Land(Landed { main: "m".into(), changed: true, ..Landed::default() }));
+    let blocked = worked(&run, &json!({"outcome": "blocked", "summary": "no key"}), &[]);
+    assert_eq!(waits(&go(&mut run, blocked)), Some(None));
+}
+
+/// An approval ends with the content it was given for, whoever changed that; a request for changes stands (R16).
+#[test]
+fn an_approved_mark_belongs_to_its_content() {
+    let go = |run: &mut Run, command| run.apply(command, Timestamp::UNIX_EPOCH).unwrap();
+    let mark = |file: &str, mark| {
+        let content = Some("100644 a".to_owned());
+        Command::Mark { file: file.into(), mark: Some(mark), by: "ann".into(), content }
+    };
+    let push = |hold: u32, lapsed: &[&str]| Command::Push {
+        hold,
+        head: "pushed".into(),
+        files: Vec::new(),
+        files_total: 0,
+        next_todos: None,
+        conflict: None,
+        lapsed: lapsed.iter().map(|file| (*file).to_owned()).collect(),
+    };
+    let seen = |run: &Run| {
+        let marks = FileMarks::of(run.job().unwrap().1);
+        ["plan", "notes", "letter"].map(|file| match (marks.mark(file), marks.is_lapsed(file)) {
+            (Some(mark), false) => mark.name(),
+            (None, true) => "lapsed",
+            (None, false) => "-",
+            both => panic!("{both:?}"),
+        })
+    };
+    let (mut run, _) = created(&job("partial", None));
+    go(&mut run, Command::Start);
+    let planned = worked(&run, &json!({"next_todos": ["a"]}), &["plan", "notes", "letter"]);
+    go(&mut run, planned);
+    for (file, word) in
+        [("plan", FileMark::Approved), ("notes", FileMark::Approved), ("letter", FileMark::ChangesRequested)]
+    {
+        go(&mut run, mark(file, word));
+    }
+    let hold = run.state.hold.as_ref().unwrap().number;
+    go(&mut run, push(hold, &["plan", "letter"]));
+    assert_eq!(seen(&run), ["lapsed", "approved", "changes_requested"], "a person pushed");
+    go(&mut run, mark("plan", FileMark::Approved));
+    assert_eq!(seen(&run), ["approved", "approved", "changes_requested"], "marked again");
+    let change = Command::Answer {
+        hold,
+        verdict: Verdict::RequestChanges,
+        by: "ann".into(),
+        reason: Some("shorter".into()),
+        start_over: true,
+    };
+    go(&mut run, change);
+    go(&mut run, Command::Begin);
+    // However the attempt ends, what it left is what the next person sees.
+    let Command::Finish(mut blocked) = worked(&run, &json!({"outcome": "blocked", "summary": "no key"}), &[])
+    else {
+        panic!()
+    };
+    blocked.work.as_mut().unwrap().lapsed = vec!["plan".to_owned()];
+    go(&mut run, Command::Finish(blocked));
+    assert_eq!(seen(&run), ["lapsed", "approved", "-"], "the agent changed it");
+}
+
+#[test]
+fn a_mark_of_an_earlier_version_is_read() {
+    let read = |text: &str| serde_json::from_str::<MarkedFile>(text).unwrap();
+    assert_eq!(read("\"approved\""), MarkedFile { mark: FileMark::Approved, content: None });
+    let now = MarkedFile { mark: FileMark::Approved, content: Some("100644 a".into()) };
+    assert_eq!(read(&serde_json::to_string(&now).unwrap()), now);
 }
 
 /// Work that asks to plan again ends early; the next plan begins with why, and the one after forgets it.

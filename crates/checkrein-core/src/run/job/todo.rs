@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::document::{Document, Format};
+use crate::document::{Document, Format, Gravity};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Todo {
@@ -23,6 +23,13 @@ pub struct TodoList {
     pub todos: Vec<Todo>,
 }
 
+/// What is wrong with a list of todos, and where in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadTodos {
+    pub path: Vec<String>,
+    pub message: String,
+}
+
 /// What a round after a request for changes begins with (X9).
 pub fn feedback_todos() -> Vec<Todo> {
     numbered(["Process the feedback", "Evaluate the outputs", "Adapt the plan", "Create corrective todos"])
@@ -35,31 +42,50 @@ pub(super) fn numbered(contents: impl IntoIterator<Item = impl Into<String>>) ->
 }
 
 impl TodoList {
-    /// Reads the file; what is wrong with it is said, and nothing of it is taken.
+    /// Reads the file; what is wrong with it is said with its place, and nothing of it is taken.
     pub fn read(text: &str) -> Result<TodoList, String> {
         let document = Document::parse("todos.yaml", text, Format::Yaml)
             .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-        let value = document.root.to_json();
-        let (map, list) = match &value {
+        TodoList::of_value(&document.root.to_json()).map_err(|wrong| {
+            let path: Vec<&str> = wrong.path.iter().map(String::as_str).collect();
+            document.problem(Gravity::Error, &path, wrong.message).path("").to_string()
+        })
+    }
+
+    /// The same of what a program hands in.
+    pub fn of_value(value: &Value) -> Result<TodoList, BadTodos> {
+        let wrong = |path: &[&str], message: String| BadTodos {
+            path: path.iter().map(|part| (*part).to_owned()).collect(),
+            message,
+        };
+        let (map, list) = match value {
             Value::Null => return Ok(TodoList::default()),
             Value::Array(list) => (None, list),
             Value::Object(map) => match map.get("todos") {
                 Some(Value::Array(list)) => (Some(map), list),
                 None | Some(Value::Null) => return Ok(TodoList::default()),
-                Some(_) => return Err("`todos` is not a list".to_owned()),
+                Some(_) => return Err(wrong(&["todos"], "`todos` is not a list".to_owned())),
             },
-            _ => return Err("it is neither a map nor a list".to_owned()),
+            _ => return Err(wrong(&[], "it is neither a map nor a list".to_owned())),
         };
         let text = |name: &str| map.and_then(|map| map.get(name)).map(plain);
         let mut todos: Vec<Todo> = Vec::new();
-        for item in list {
-            let todo = todo(item, &todos)?;
+        for (index, item) in list.iter().enumerate() {
+            let index = index.to_string();
+            let path: &[&str] = if map.is_some() { &["todos", &index] } else { &[&index] };
+            let todo = todo(item, &todos).map_err(|message| wrong(path, message))?;
             if todos.iter().any(|known| known.id == todo.id) {
-                return Err(format!("id `{}` is there twice", todo.id));
+                return Err(wrong(path, format!("id `{}` is there twice", todo.id)));
             }
             todos.push(todo);
         }
         Ok(TodoList { phase: text("phase").unwrap_or_default(), description: text("description"), todos })
+    }
+
+    /// Reads what a person is about to approve: a plan has at least one todo.
+    pub fn read_approved(text: Option<&str>) -> Result<TodoList, String> {
+        let list = TodoList::read(text.ok_or("todos.yaml is gone, or is no text")?)?;
+        if list.todos.is_empty() { Err("todos.yaml has no todos".to_owned()) } else { Ok(list) }
     }
 
     /// As the file is written.
@@ -162,14 +188,37 @@ mod tests {
             ("- write\n- read\n", "1 write, 2 read"),
             ("todos: []", ""),
             ("", ""),
-            ("todos: [{id: 1, content: a}, {id: 1, content: b}]", "error: id `1` is there twice"),
-            ("todos: [{id: one, content: a}]", "error: id `one` is not a whole number"),
-            ("todos: [{id: 1, content: ' '}]", "error: todo `1` is empty"),
-            ("todos: soon", "error: `todos` is not a list"),
+            (
+                "todos: [{id: 1, content: a}, {id: 1, content: b}]",
+                "error: todos.yaml:1:30: id `1` is there twice",
+            ),
+            ("todos: [{id: one, content: a}]", "error: todos.yaml:1:9: id `one` is not a whole number"),
+            ("todos: [{id: 1, content: ' '}]", "error: todos.yaml:1:9: todo `1` is empty"),
+            (
+                "todos:\n  - write\n  - {id: 1, content: read}\n",
+                "error: todos.yaml:3:5: id `1` is there twice",
+            ),
+            ("- write\n- ''\n", "error: todos.yaml:2:3: todo `2` is empty"),
+            ("todos: soon", "error: todos.yaml:1:1: `todos` is not a list"),
         ] {
             assert_eq!(read(text), expected, "{text}");
         }
-        assert!(read("todos: [").starts_with("error: "));
+        assert!(read("todos: [").starts_with("error: todos.yaml:1:"), "{}", read("todos: ["));
+    }
+
+    #[test]
+    fn a_plan_that_is_approved_has_todos() {
+        for (text, expected) in [
+            (Some("todos: [write]"), "1"),
+            (Some("todos: []"), "todos.yaml has no todos"),
+            (Some("todo: [write]"), "todos.yaml has no todos"),
+            (Some("todos: soon"), "todos.yaml:1:1: `todos` is not a list"),
+            (None, "todos.yaml is gone, or is no text"),
+        ] {
+            let read = TodoList::read_approved(text);
+            let actual = read.map_or_else(|error| error, |list| list.todos.len().to_string());
+            assert_eq!(actual, expected, "{text:?}");
+        }
     }
 
     #[test]

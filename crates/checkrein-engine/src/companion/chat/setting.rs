@@ -10,8 +10,6 @@ use super::web::WebSearch;
 pub(crate) struct Companion {
     asked: Option<Result<(Model, Client), LlmError>>,
     pub(super) web: Option<WebSearch>,
-    /// A project's file names one, which is not followed.
-    ignored: bool,
 }
 
 impl Companion {
@@ -22,7 +20,7 @@ impl Companion {
         let asked = model.map(|shape| Ok((Model::of(shape, get)?, Client::new(Patience::short())?)));
         let web = shape.and_then(|shape| shape.web_search.as_ref());
         let web = web.map(|shape| WebSearch::new(shape, shape.key_env.as_deref().and_then(get)));
-        Companion { asked, web, ignored: settings.companion_ignored() }
+        Companion { asked, web }
     }
 
     pub(super) fn asked(&self) -> Option<&(Model, Client)> {
@@ -39,7 +37,7 @@ impl Companion {
         stage.tools().into_iter().filter(there).collect()
     }
 
-    /// Why nobody answers, and what else is odd.
+    /// Why nobody answers.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         match &self.asked {
@@ -52,12 +50,6 @@ impl Companion {
                 None => format!("no model can answer: {error}"),
             }),
             Some(Ok(_)) => {}
-        }
-        if self.ignored {
-            notes.push(
-                "`companion` in the project's checkrein.yaml is not followed: put it into your own settings"
-                    .to_owned(),
-            );
         }
         notes
     }

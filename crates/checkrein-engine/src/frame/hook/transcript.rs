@@ -2,8 +2,11 @@
 //! neither.
 
 use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 
 use serde_json::Value;
+
+use crate::agent_dir::open_followed;
 
 use super::{Transcript, Usage, number, text};
 
@@ -44,10 +47,7 @@ pub(super) fn read(path: &str, from: &Transcript, keep: bool) -> Found {
 }
 
 fn part(path: &str, offset: u64) -> Option<(Vec<u8>, u64)> {
-    let mut file = std::fs::File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let mut file = open_followed(Path::new(path)).ok()?;
     let length = file.metadata().ok()?.len();
     // A shorter one is another one.
     let offset = if offset > length { 0 } else { offset };

@@ -12,6 +12,8 @@ use super::{Namespaces, Sandbox};
 pub(super) struct Inner {
     pub sandbox: Sandbox,
     pub namespaces: Namespaces,
+    /// Whether a cgroup keeps the limits.
+    pub in_cgroup: bool,
     /// The descriptor by which it says that the command was ended by a signal.
     pub status: i32,
 }

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 
 use super::error::SandboxError;
-use super::mounting::{copy, mount_empty, put_tree};
+use super::mounting::{IN_MEMORY, copy, mount_empty, put_tree};
 
 const NODES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
@@ -51,7 +51,7 @@ impl Devices {
         for path in [memory, terminals] {
             fs::create_dir(path).map_err(SandboxError::at(path, "cannot be made"))?;
         }
-        mount_empty(memory, c"mode=1777")?;
+        mount_empty(memory, IN_MEMORY)?;
         // Older kernels have no terminals for a user namespace without root. Then there are none.
         let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
         let options = c"newinstance,ptmxmode=0666,mode=620";

@@ -22,6 +22,8 @@ pub(super) enum SandboxError {
     Refused { path: PathBuf, why: &'static str },
     #[error("Landlock: {0}")]
     Landlock(String),
+    #[error("system calls cannot be filtered: {0}")]
+    Filter(String),
     #[error("`{program}` cannot be run: {source}")]
     NotStarted { program: String, source: io::Error },
 }

@@ -18,7 +18,9 @@ use rustix::process::{
 use super::call::{Inner, parse};
 use super::error::SandboxError;
 use super::tend::{listen, tend};
-use super::{Protection, landlocked, mounts, privileges};
+use super::{
+    Limiting, MemoryLimit, ProcessLimit, Protection, filter, landlocked, limits, mounts, privileges,
+};
 use crate::process::attempt::Exit;
 
 /// Variables that lead out of the sandbox or say what is not true in it.
@@ -27,6 +29,7 @@ const LEFT_OUT: &[&str] = &[
     "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY",
     "GPG_AGENT_INFO",
+    "KEYRING_CONTROL",
     "SSH_AGENT_PID",
     "SSH_AUTH_SOCK",
     "STY",
@@ -53,14 +56,20 @@ fn run(inner: Inner, argv: Vec<OsString>) -> Result<ExitCode, SandboxError> {
     // A terminal could be made to type for the user.
     let _ = setsid();
     let here = std::env::current_dir().map_err(SandboxError::failed("there is no working directory"))?;
+    let limits = match inner.in_cgroup {
+        true => Limiting { memory: MemoryLimit::Cgroup, processes: ProcessLimit::Cgroup },
+        false => limits::limit(inner.sandbox.limits)?,
+    };
     let writable = mounts::arrange(&inner.sandbox)?;
     // What was opened before still leads to what is masked now; so does where this process was.
     std::env::set_current_dir(&here)
         .map_err(SandboxError::at(&here, "cannot be the working directory: it is hidden here"))?;
+    privileges::leave_keyring()?;
     privileges::give_up()?;
     let landlock = landlocked::restrict(&writable)?;
+    filter::restrict()?;
     let Some((program, arguments)) = argv.split_first() else {
-        let protection = Protection { namespaces: inner.namespaces, landlock };
+        let protection = Protection { namespaces: inner.namespaces, landlock, limits };
         println!("{}", serde_json::to_string(&protection).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);
     };

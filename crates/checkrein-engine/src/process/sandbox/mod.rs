@@ -3,20 +3,26 @@
 //!
 //! The program starts itself twice for this. `outer` makes namespaces of its own and stays outside as the
 //! process a supervisor knows. `inner` is the first process within: it arranges the mounts, gives up all
-//! privileges for good and then starts the command. If any of this fails the command is not run.
+//! privileges for good, refuses the kernel's calls nobody needs and then starts the command. If any of this fails the
+//! command is not run.
 
 mod masks;
 
 #[cfg(target_os = "linux")]
 mod call;
 #[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod error;
 #[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
 mod landlocked;
+mod limits;
 #[cfg(target_os = "linux")]
 mod listed;
 #[cfg(target_os = "linux")]
@@ -53,6 +59,7 @@ use super::protocol::Text;
 pub use elsewhere::{sandbox, sandboxed};
 #[cfg(target_os = "linux")]
 pub use inner::sandboxed;
+pub use limits::{Limiting, Limits, MemoryLimit, ProcessLimit};
 pub use masks::{default_masks, default_readable};
 #[cfg(target_os = "linux")]
 pub use outer::sandbox;
@@ -83,6 +90,9 @@ pub struct Sandbox {
     /// Are not there: directories are empty, files are missing or empty. Symbolic links are followed, what
     /// is missing is left out.
     pub masked: Vec<PathBuf>,
+    /// Have no sockets below them but for those in a writable directory.
+    pub socketless: Vec<PathBuf>,
+    pub limits: Limits,
 }
 
 impl Sandbox {
@@ -103,6 +113,7 @@ impl Sandbox {
 pub struct Protection {
     pub namespaces: Namespaces,
     pub landlock: Landlock,
+    pub limits: Limiting,
 }
 
 /// By whose right mounts and processes are kept apart.
@@ -162,7 +173,8 @@ impl fmt::Display for Protection {
             Landlock::Absent => f.write_str(", no Landlock"),
             Landlock::TooOld => f.write_str(", Landlock too old to be used"),
             Landlock::Files { abi } | Landlock::Scoped { abi } => write!(f, ", Landlock ABI {abi}"),
-        }
+        }?;
+        write!(f, ", system calls filtered, {}", self.limits)
     }
 }
 
@@ -175,6 +187,10 @@ struct Spec {
     readable: Vec<Text>,
     #[serde(default)]
     masked: Vec<Text>,
+    #[serde(default)]
+    socketless: Vec<Text>,
+    #[serde(default)]
+    limits: Limits,
 }
 
 impl From<Sandbox> for Spec {
@@ -185,6 +201,8 @@ impl From<Sandbox> for Spec {
             writable: texts(sandbox.writable),
             readable: texts(sandbox.readable),
             masked: texts(sandbox.masked),
+            socketless: texts(sandbox.socketless),
+            limits: sandbox.limits,
         }
     }
 }
@@ -192,7 +210,13 @@ impl From<Sandbox> for Spec {
 impl From<Spec> for Sandbox {
     fn from(spec: Spec) -> Sandbox {
         let paths = |texts: Vec<Text>| texts.into_iter().map(|text| OsString::from(text).into()).collect();
-        Sandbox { writable: paths(spec.writable), readable: paths(spec.readable), masked: paths(spec.masked) }
+        Sandbox {
+            writable: paths(spec.writable),
+            readable: paths(spec.readable),
+            masked: paths(spec.masked),
+            socketless: paths(spec.socketless),
+            limits: spec.limits,
+        }
     }
 }
 
@@ -209,6 +233,8 @@ mod tests {
             writable: vec![odd.clone()],
             readable: vec!["/r".into()],
             masked: vec!["/with \"quotes\"\n".into(), odd],
+            socketless: vec!["/home".into()],
+            limits: Limits { memory_bytes: u64::MAX, processes: 1 },
         };
         let argv = sandbox.wrap(Path::new("/proc/self/exe"), &["sh".into(), "-c".into(), "--".into()]);
         assert_eq!((argv[0].as_os_str(), argv[1].as_os_str()), ("/proc/self/exe".as_ref(), SANDBOX.as_ref()));

@@ -15,6 +15,9 @@ use super::mountinfo::Mount;
 /// What is mounted here never gives anybody rights.
 pub(super) const EMPTY: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 
+/// An empty directory for everybody, in memory: no more of it than a quarter of the machine's.
+pub(super) const IN_MEMORY: &CStr = c"mode=1777,size=25%";
+
 /// A copy of the mounts at a path below a descriptor, or at that itself if the path is empty. It is not
 /// mounted anywhere yet.
 pub(super) fn copy(at: impl AsFd, path: &Path) -> rustix::io::Result<OwnedFd> {

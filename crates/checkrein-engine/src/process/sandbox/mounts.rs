@@ -14,7 +14,8 @@ use super::devices::Devices;
 use super::error::SandboxError;
 use super::listed::put_list;
 use super::mounting::{
-    EMPTY, copy, is_visible, make_point, make_read_only, mount_empty, put_link, put_tree, remount_read_only,
+    EMPTY, IN_MEMORY, copy, is_visible, make_point, make_read_only, mount_empty, put_link, put_tree,
+    remount_read_only,
 };
 use super::plan::{Kind, Plan, above, plan};
 use super::{mountinfo, proc};
@@ -46,7 +47,7 @@ pub(super) fn arrange(sandbox: &Sandbox) -> Result<Vec<PathBuf>, SandboxError> {
         let hidden = above(&plan, path).is_some_and(Kind::hides);
         match (kind, taken.remove(path)) {
             (Kind::Masked, _) if !hidden => mount_empty(path, c"mode=0755")?,
-            (Kind::Private, _) => mount_empty(path, c"mode=1777")?,
+            (Kind::Private, _) => mount_empty(path, IN_MEMORY)?,
             (Kind::Devices, _) => devices.put()?,
             (Kind::Listed { without }, Some(Taken::List(list))) => put_list(path, &list, without)?,
             (_, Some(Taken::Tree(tree))) => put_tree(path, &tree)?,

@@ -12,6 +12,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{DumpableBehavior, Pid, getegid, geteuid, kill_process, set_dumpable_behavior};
 
 use super::call::{Inner, parse};
+use super::cgroup::Cgroup;
 use super::error::SandboxError;
 use super::tend::{listen, tend};
 use super::{Namespaces, SANDBOXED, Sandbox, privileges};
@@ -28,12 +29,13 @@ pub fn sandbox(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn run(sandbox: Sandbox, argv: Vec<OsString>) -> Result<Exit, SandboxError> {
     close_strays()?;
+    let cgroup = Cgroup::enter(sandbox.limits);
     let namespaces = make_namespaces()?;
     privileges::keep_through_exec()?;
     let mut signals = listen()?;
     let (mut said, status) = io::pipe().map_err(SandboxError::failed("no pipe can be made"))?;
     fcntl_setfd(&status, FdFlags::empty()).map_err(SandboxError::failed("no pipe can be handed down"))?;
-    let inner = Inner { sandbox, namespaces, status: status.as_raw_fd() };
+    let inner = Inner { sandbox, namespaces, in_cgroup: cgroup.is_some(), status: status.as_raw_fd() };
     let inner = serde_json::to_string(&inner).map_err(|_| SandboxError::NoCall)?;
     let mut command = Command::new(this_program());
     command.arg0("checkrein").arg(SANDBOXED).arg(inner);

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::Sandbox;
 use super::error::SandboxError;
+use super::masks::sockets_below;
 use super::mountinfo::{Mount, elsewhere};
 
 /// What is put at a path.
@@ -55,6 +56,14 @@ pub(super) fn plan(sandbox: &Sandbox, mounts: &[Mount]) -> Result<Plan, SandboxE
         masked.extend(elsewhere(mounts, &path).into_iter().filter(|path| path.exists()));
         masked.push(path);
     }
+    for directory in &sandbox.socketless {
+        let Some(directory) = resolve(directory)? else { continue };
+        let others = |path: &PathBuf| !sandbox.writable.iter().any(|place| path.starts_with(place));
+        masked.extend(sockets_below(&directory).into_iter().filter(others));
+    }
+    // A variable may name what lies below the home as well.
+    masked.sort();
+    masked.dedup();
     let is_directory = |path: &PathBuf| fs::metadata(path).is_ok_and(|metadata| metadata.is_dir());
     let (directories, files) = masked.into_iter().partition(is_directory);
     let private = PRIVATE.iter().map(PathBuf::from).filter(|path| {
@@ -163,7 +172,7 @@ mod tests {
         directories: &[&str],
         files: &[&str],
     ) -> Result<String, SandboxError> {
-        let sandbox = Sandbox { writable: paths(writable), readable: paths(readable), masked: Vec::new() };
+        let sandbox = Sandbox { writable: paths(writable), readable: paths(readable), ..Sandbox::default() };
         let listable = |directory: &Path| directory != Path::new("/huge");
         let plan = lay_out(&sandbox, paths(&["/tmp"]), paths(directories), paths(files), listable)?;
         let shown: Vec<String> = plan

@@ -1,5 +1,7 @@
 //! What a process may do beyond what any other of its user may.
 
+use std::io;
+
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::thread::{
@@ -30,6 +32,16 @@ pub(super) fn keep_through_exec() -> Result<(), SandboxError> {
         NEEDED.iter().try_for_each(|needed| configure_capability_in_ambient_set(*needed, true))
     };
     keep().map_err(SandboxError::failed("capabilities cannot be kept"))
+}
+
+/// Keys that the kernel keeps for the session of whoever began this are not for the command.
+pub(super) fn leave_keyring() -> Result<(), SandboxError> {
+    match keyutils_raw::keyctl_join_session_keyring(None) {
+        Ok(_) => Ok(()),
+        // A kernel without keys has none to hide.
+        Err(error) if error.0 == Errno::NOSYS.raw_os_error() => Ok(()),
+        Err(error) => Err(SandboxError::failed("the session keyring cannot be left")(io::Error::from(error))),
+    }
 }
 
 /// Gives up everything, so that neither this process nor what it starts can get any of it back. What it has

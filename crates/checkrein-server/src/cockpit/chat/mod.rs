@@ -12,7 +12,7 @@ use checkrein_engine::{Act, ChatOf, ChatView};
 use maud::{Markup, PreEscaped, html};
 
 use super::link;
-use super::parts::{ago, count, shown};
+use super::parts::{ago, count, passage, shown};
 use super::render::markdown::{self, Links};
 use super::visit::Visit;
 use crate::error::Problem;
@@ -179,7 +179,7 @@ fn proposed(visit: &Visit, run: &RunId, proposal: &Proposal, back: &str) -> Mark
                 " for " (shown(&proposal.asked_by))
             }
             @match &proposal.proposed {
-                Proposed::File { diff, .. } => { pre class="text difference" tabindex="0" { (coloured(diff)) } }
+                Proposed::File { diff, .. } => { (passage("What would change", "text difference", coloured(diff))) }
                 Proposed::Comment { text, .. } => { blockquote { (shown(text)) } }
             }
             @match (proposal.status, &proposal.settled) {

@@ -1,9 +1,11 @@
 use checkrein_core::checkpoint::{Checkpoint, CheckpointStatus, Verdict};
-use checkrein_engine::{Act, AskKind, Judged, Naming, VerdictRequest};
+use checkrein_core::omission::listed;
+use checkrein_engine::{Act, AskKind, Asks, Judged, Naming, VerdictRequest};
 use maud::{Markup, html};
 
 use crate::cockpit::link;
 use crate::cockpit::page::Page;
+use crate::cockpit::parts::shown;
 use crate::cockpit::said::Said;
 use crate::cockpit::view::See;
 use crate::cockpit::visit::Visit;
@@ -17,7 +19,15 @@ async fn decide(visit: Visit) -> Result<See, Problem> {
     let id = visit.path("id").to_owned();
     let digest = visit.form.get("digest").unwrap_or_default();
     let request = request(&visit, digest)?;
-    let decided = visit.engine().give_verdict(visit.by()?, &id, &request).await?;
+    let decided = match visit.engine().give_verdict(visit.by()?, &id, &request).await.map_err(Problem::from) {
+        Ok(decided) => decided,
+        // The page of it says what is in the way, and takes the confirmation.
+        Err(problem) if matches!(problem.kind, Kind::MarkedFiles | Kind::NotShown) => {
+            let said = Said::badly(format!("Nothing was decided: {}.", problem.detail));
+            return Ok(See::to(link::checkpoint(&id)).saying(said));
+        }
+        Err(problem) => return Err(problem),
+    };
     let said = Said::well(format!("{} is {}.", decided.id, words(decided.status)));
     Ok(See::to(visit.back(&link::checkpoint(&id))).saying(said))
 }
@@ -58,7 +68,8 @@ pub const fn words(status: CheckpointStatus) -> &'static str {
 }
 
 /// The answer to a checkpoint, where it is shown. `page` is looked at first, where there is one.
-pub fn form(visit: &Visit, checkpoint: &Checkpoint, kind: AskKind, page: Option<&str>) -> Markup {
+pub fn form(visit: &Visit, checkpoint: &Checkpoint, asks: &Asks, page: Option<&str>) -> Markup {
+    let kind = asks.kind;
     let id = checkpoint.id.as_str();
     let action = link::to(&["checkpoints", id, "verdict"]);
     let reason = format!("why-{}", link::encoded(id));
@@ -67,11 +78,22 @@ pub fn form(visit: &Visit, checkpoint: &Checkpoint, kind: AskKind, page: Option<
             (visit.proof())
             input type="hidden" name="digest" value=(checkpoint.digest);
             input type="hidden" name="back" value=(visit.here);
+            @if !asks.omissions.is_empty() {
+                p class="notice waits" { "Not shown: " (shown(&listed(&asks.omissions))) "." }
+                label class="check" {
+                    input type="checkbox" name="confirmed" value="yes";
+                    span { "Approve all the same" }
+                }
+            }
             div class="actions" {
                 @if let Some(page) = page {
-                    a class="button primary" href=(page) { "Review" }
+                    a class="button primary" href=(page) {
+                        @if kind == AskKind::Review { "Review" } @else { "Look at all of it" }
+                    }
                 }
-                button name="verdict" value="approve" class="good" data-approve="" { "Approve" }
+                @if kind == AskKind::Review || page.is_none() {
+                    button name="verdict" value="approve" class="good" data-approve="" { "Approve" }
+                }
                 details class="otherwise" {
                     summary data-otherwise="" { (otherwise(kind)) }
                     div {

@@ -11,7 +11,7 @@ use super::decide;
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{ago, checkpoint_status, sentence, shown, words_of};
+use crate::cockpit::parts::{ago, checkpoint_status, passage, sentence, shown, words_of};
 use crate::cockpit::view::{Live, See, Shown, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
@@ -53,7 +53,7 @@ fn body(visit: &Visit, found: &CheckpointView, asks: &Asks) -> Markup {
         }
         section class="card" {
             h2 { "What is asked about" }
-            (content(found.content.as_ref()))
+            (content(found.content.as_ref(), checkpoint.run.is_some()))
         }
         section id="state" data-region="" class="card" aria-label="Decision" {
             h2 { "Decision" }
@@ -65,7 +65,7 @@ fn body(visit: &Visit, found: &CheckpointView, asks: &Asks) -> Markup {
                 blockquote { (shown(reason)) }
             }
             @if open && visit.may(Act::GiveVerdict) {
-                (decide::form(visit, checkpoint, asks.kind, None))
+                (decide::form(visit, checkpoint, asks, None))
             } @else if open {
                 p class="hint" { "A reviewer decides this; your role looks." }
             }
@@ -86,25 +86,24 @@ fn body(visit: &Visit, found: &CheckpointView, asks: &Asks) -> Markup {
     }
 }
 
-fn content(content: Option<&Content>) -> Markup {
+fn content(content: Option<&Content>, of_run: bool) -> Markup {
     html! {
         @match content.map(Content::deliverable) {
             None => p class="quiet" { "It is not kept any more." },
-            Some(Deliverable::Text(text)) => pre class="text" { (shown(&text)) },
+            Some(Deliverable::Text(text)) => (passage("What is asked about", "text", shown(&text))),
             Some(Deliverable::Bytes(bytes)) => p { (bytes.len()) " bytes that are no text." },
-            Some(Deliverable::Json(asked)) => (found(&asked)),
+            Some(Deliverable::Json(asked)) => (found(&asked, of_run)),
         }
     }
 }
 
-/// What a workflow found, or any other value as it is.
-fn found(asked: &Value) -> Markup {
+/// What a workflow found, or any other value as it is: what a worker hands in may look like a workflow's.
+fn found(asked: &Value, of_run: bool) -> Markup {
     let list = |name: &str| asked.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
-    let of_run = asked.get("question").is_some() && asked.get("run_id").is_some();
     let text =
         |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(shown).unwrap_or_default();
     html! {
-        @if of_run {
+        @if of_run && asked.get("question").is_some() {
             @for (name, heading) in [("errors", "Errors"), ("warnings", "Warnings")] {
                 @let findings = list(name);
                 @if !findings.is_empty() {
@@ -130,7 +129,7 @@ fn found(asked: &Value) -> Markup {
                 } } }
             }
         } @else {
-            pre class="text" { (shown(&words_of(asked))) }
+            (passage("All of it", "text", shown(&words_of(asked))))
         }
     }
 }

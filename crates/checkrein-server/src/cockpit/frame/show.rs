@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{ago, count, shown, status};
+use crate::cockpit::parts::{ago, count, passage, shown, status};
 use crate::cockpit::view::View;
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
@@ -97,7 +97,7 @@ fn detail(tree: &FrameTree, frame: &Frame, lead: &str, log: &str) -> Markup {
                 " · " (count(frame.signals.messages, "message")) " · " (count(frame.signals.files.len() as u64, "file")) " · "
                 (count(frame.signals.errors, "error")) " · " (count(frame.signals.tokens, "token"))
             }
-            @if let Some(summary) = &frame.summary { h3 { "Summary" } pre class="text" { (harmless(summary)) } }
+            @if let Some(summary) = &frame.summary { h3 { "Summary" } (passage("Summary", "text", harmless(summary))) }
             @if let Some(reason) = &frame.invalidation_reason { h3 { "Withdrawn because" } p { (shown(reason)) } }
             @for (heading, texts) in [("Artifacts", &frame.artifacts), ("Decisions", &frame.decisions)] {
                 @if !texts.is_empty() {
@@ -107,7 +107,7 @@ fn detail(tree: &FrameTree, frame: &Frame, lead: &str, log: &str) -> Markup {
             }
             h3 { "Log" }
             @if log.is_empty() { p class="quiet" { "Nothing is written yet." } }
-            @else { pre class="text" { (harmless(log)) } }
+            @else { (passage("Log", "text", harmless(log))) }
             @if let Some(path) = &frame.log_path { p class="meta" { "The whole log: " code { (shown(path)) } } }
         }
     }
@@ -119,7 +119,7 @@ fn outline(tree: &FrameTree, lead: &str) -> Markup {
         details id="outline" class="card" {
             summary { "All frames as a list" }
             ol id="frames" data-region="" {
-                @for frame in tree.frames() {
+                @for frame in tree.listed() {
                     li {
                         a href={ (lead) (frame.id) } { (frame.id) } " " (status(frame.status.name())) " " (shown(&frame.goal))
                         @if let Some(parent) = &frame.parent { span class="meta" { " below " (parent) } }

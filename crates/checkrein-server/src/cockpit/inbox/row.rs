@@ -1,6 +1,6 @@
 //! One thing that waits: what, why, since when, and the answer to it.
 
-use checkrein_engine::{Act, AskKind, Waiting};
+use checkrein_engine::{Act, AskKind, Asks, Waiting};
 use jiff::Timestamp;
 use maud::{Markup, html};
 
@@ -8,6 +8,9 @@ use crate::cockpit::checkpoint::decide;
 use crate::cockpit::link;
 use crate::cockpit::parts::{ago, excerpt, sentence, shown};
 use crate::cockpit::visit::Visit;
+
+/// So much of what is asked about fits.
+const ABOUT_CHARS_MAX: usize = 280;
 
 pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
     let Waiting { checkpoint, asks, .. } = waiting;
@@ -17,6 +20,7 @@ pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
         AskKind::Review => link::review(id),
         AskKind::Worker | AskKind::CheckIn => link::checkpoint(id),
     };
+    let first = Some(page.as_str()).filter(|_| looked_at_first(asks));
     // A job is known by what it is about, whatever else by what it asks.
     let (title, below) = match asks.subject.is_empty() {
         true => (&asks.question, None),
@@ -25,7 +29,7 @@ pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
     html! {
         article class="card waiting" id={ "w-" (link::encoded(id)) } data-key=(id) data-row="" {
             header {
-                @if decides {
+                @if decides && (first.is_none() || asks.kind == AskKind::Review) {
                     input type="checkbox" form="several" name="chosen" value={ (checkpoint.digest) " " (id) }
                         aria-label={ "Select " (id) } data-select="";
                 }
@@ -44,17 +48,17 @@ pub fn row(visit: &Visit, waiting: &Waiting, now: Timestamp) -> Markup {
                     @for reason in &asks.because { li { (sentence(&excerpt(reason, 400))) } }
                 }
             }
-            @if !asks.about.is_empty() { p class="about" { (excerpt(&asks.about, 280)) } }
+            @if !asks.about.is_empty() { p class="about" { (excerpt(&asks.about, ABOUT_CHARS_MAX)) } }
             @if decides {
-                (decide::form(visit, checkpoint, asks.kind, page_of(asks.kind, &page)))
+                (decide::form(visit, checkpoint, asks, first))
             }
         }
     }
 }
 
-/// A review is looked at before it is approved.
-fn page_of(kind: AskKind, page: &str) -> Option<&str> {
-    (kind == AskKind::Review).then_some(page)
+/// A review is looked at before it is approved, and so is whatever does not fit into the row.
+fn looked_at_first(asks: &Asks) -> bool {
+    asks.kind == AskKind::Review || asks.about.chars().count() > ABOUT_CHARS_MAX
 }
 
 const fn kind(kind: AskKind) -> &'static str {

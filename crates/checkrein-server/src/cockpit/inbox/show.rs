@@ -85,7 +85,7 @@ fn several(visit: &Visit) -> Markup {
             form method="post" action="/verdicts" id="several" class="inline" data-in-place="" {
                 (visit.proof())
                 input type="hidden" name="back" value=(visit.here);
-                label { "Why (needed to reject or to request changes)" input name="reason" maxlength="4000"; }
+                label { "Why (needed to request changes)" input name="reason" maxlength="4000"; }
                 button name="verdict" value="approve" class="good" { "Approve selected" }
                 button name="verdict" value="request_changes" { "Request changes" }
                 button name="verdict" value="reject" class="bad" { "Reject selected" }

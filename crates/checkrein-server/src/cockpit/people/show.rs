@@ -82,9 +82,14 @@ fn token_row(visit: &Visit, token: &TokenRow, now: Timestamp) -> Markup {
                 }
             }
             @if !over {
-                (visit.form(&link::to(&["people", "tokens", &token.id, "revoke"]), "", html! {
-                    button class="bad" aria-label={ "Revoke the token " (token.id) " of " (token.principal.name) } { "Revoke" }
-                }))
+                details class="action" id={ "revoke-" (token.id) } {
+                    summary class="button" aria-label={ "Revoke the token " (token.id) " of " (token.principal.name) "…" } { "Revoke…" }
+                    (visit.form(&link::to(&["people", "tokens", &token.id, "revoke"]), "card", html! {
+                        p { "Programs that use it are refused from now on, and browsers that signed in with it are signed out. It cannot be taken back." }
+                        @if own { p { strong { "This browser signed in with it." } } }
+                        p { button class="bad" { "Revoke the token of " (shown(&token.principal.name)) } }
+                    }))
+                }
             }
         }
     }

@@ -285,6 +285,9 @@ fn push_line(out: &mut String, line: &Line, lexer: &mut Lexer) {
             piece = rest;
         }
     }
+    if line.cut_bytes > 0 {
+        out.push_str(&format!("<span class=\"odd\">… {} more bytes are not shown</span>", line.cut_bytes));
+    }
     if line.no_line_break {
         out.push_str("<span class=\"odd\">no line break at the end</span>");
     }
@@ -318,6 +321,7 @@ mod tests {
             old: some(old),
             new: some(new),
             text: text.to_owned(),
+            cut_bytes: 0,
             no_line_break: false,
             words: Vec::new(),
         }
@@ -327,6 +331,7 @@ mod tests {
         FileDiff {
             path: path.to_owned(),
             mark: None,
+            mark_lapsed: false,
             change: ChangeWord::Modified,
             from: None,
             added: 0,
@@ -400,6 +405,15 @@ mod tests {
         let gone = FileDiff { change: ChangeWord::Deleted, ..sample() };
         let html = table(&gone, View::Unified, &mut |line| (line == 5).then(|| "thread".to_owned()));
         assert_eq!(html.matches("thread").count(), 1);
+    }
+
+    #[test]
+    fn a_line_that_is_cut_says_so() {
+        let one = Line { cut_bytes: 96, ..line(LineWord::Added, 0, 1, "let a") };
+        for view in [View::Unified, View::Split] {
+            let html = table(&file("a.rs", vec![one.clone()]), view, &mut |_| None);
+            assert!(html.contains("… 96 more bytes are not shown"), "{html}");
+        }
     }
 
     #[test]

@@ -211,4 +211,15 @@ mod tests {
         assert!(html.contains("one two</p><b>here</b>"), "{html}");
         assert_eq!(html.matches("here").count(), 1);
     }
+
+    #[test]
+    fn nothing_is_hidden_by_how_deep_it_is_nested() {
+        for text in [
+            format!("{} hidden", ">".repeat(60)),
+            format!("{}hidden{}", "*a _b ".repeat(60), " b_ a*".repeat(60)),
+            format!("{}hidden{}", "![".repeat(60), "](x)".repeat(60)),
+        ] {
+            assert!(html(&text).contains("hidden"), "{text}: {}", html(&text));
+        }
+    }
 }

@@ -1,18 +1,18 @@
 //! Text in a page.
 
-use checkrein_core::checkpoint::is_invisible;
+use checkrein_core::shown::characters;
 
 /// Appends text as text. What does not show, or changes how the rest shows, is shown by its number.
 pub fn push(out: &mut String, text: &str) {
     let mut plain = 0;
-    for (at, c) in text.char_indices() {
+    for (at, c, hidden) in characters(text) {
         let entity = match c {
             '&' => "&amp;",
             '<' => "&lt;",
             '>' => "&gt;",
             '"' => "&quot;",
             '\t' | '\n' => continue,
-            c if is_invisible(c) => "",
+            _ if hidden => "",
             _ => continue,
         };
         out.push_str(text.get(plain..at).unwrap_or_default());
@@ -27,13 +27,13 @@ pub fn push(out: &mut String, text: &str) {
 
 /// Appends text between the quotes of an attribute, where no tag can stand.
 pub fn push_attribute(out: &mut String, text: &str) {
-    for c in text.chars() {
+    for (_, c, hidden) in characters(text) {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if is_invisible(c) => out.extend(c.escape_unicode()),
+            c if hidden => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
     }
@@ -60,6 +60,8 @@ mod tests {
             ("\u{202e}evil", "<span class=\"odd\">U+202E</span>evil"),
             ("\u{1b}[31m", "<span class=\"odd\">U+001B</span>[31m"),
             ("größe 漢", "größe 漢"),
+            ("a\u{ad}b\u{e0041}", "a<span class=\"odd\">U+00AD</span>b<span class=\"odd\">U+E0041</span>"),
+            ("\u{1f469}\u{200d}\u{1f4bb} \u{2764}\u{fe0f}", "\u{1f469}\u{200d}\u{1f4bb} \u{2764}\u{fe0f}"),
         ] {
             let mut out = String::new();
             push(&mut out, text);

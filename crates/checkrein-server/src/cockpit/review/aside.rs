@@ -1,5 +1,6 @@
 //! Beside the review: where one is, the files, and the verdict.
 
+use checkrein_core::omission::listed;
 use checkrein_core::run::job::FileMark;
 use checkrein_engine::Act;
 use maud::{Markup, html};
@@ -10,6 +11,7 @@ use super::show::{at, short};
 use crate::cockpit::link;
 use crate::cockpit::parts::{checkpoint_status, count, shown as words};
 use crate::cockpit::visit::Visit;
+use crate::wire::diff::FileDiff;
 
 pub fn shown(visit: &Visit, material: &Material) -> Markup {
     html! {
@@ -56,6 +58,11 @@ fn verdict(visit: &Visit, material: &Material) -> Markup {
                     } @else {
                         @if !marked.is_empty() {
                             p class="notice waits" { "Changes are requested of " (words(&marked.join(", "))) "." }
+                        }
+                        @if !review.not_shown.is_empty() {
+                            p class="notice waits" { "Not shown: " (words(&listed(&review.not_shown))) "." }
+                        }
+                        @if !marked.is_empty() || !review.not_shown.is_empty() {
                             label class="check" {
                                 input type="checkbox" name="confirmed" value="yes";
                                 span { "Approve all the same" }
@@ -105,7 +112,7 @@ fn list(material: &Material) -> Markup {
                     @for (index, file) in review.diff.files.iter().enumerate() {
                         li {
                             a href={ "#f-" (index) } {
-                                (mark(file.mark)) " " span class="path" { (words(&file.path)) }
+                                (mark(file)) " " span class="path" { (words(&file.path)) }
                             }
                             span class="count" {
                                 @let threads = talk(&file.path);
@@ -121,11 +128,12 @@ fn list(material: &Material) -> Markup {
     }
 }
 
-pub fn mark(mark: Option<FileMark>) -> Markup {
+pub fn mark(file: &FileDiff) -> Markup {
     html! {
-        @match mark {
+        @match file.mark {
             Some(FileMark::Approved) => { span class="mark good" role="img" aria-label="approved" { "✓" } }
             Some(FileMark::ChangesRequested) => { span class="mark bad" role="img" aria-label="changes requested" { "✗" } }
+            None if file.mark_lapsed => { span class="mark waits" role="img" aria-label="no longer approved: it has changed since" { "!" } }
             None => { span class="mark" aria-hidden="true" { "·" } }
         }
     }

@@ -10,7 +10,7 @@ use crate::cockpit::link;
 use crate::cockpit::mask::Mask;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::shown;
+use crate::cockpit::parts::{passage, shown};
 use crate::cockpit::render::diff;
 use crate::cockpit::render::markdown::{self, Links};
 use crate::cockpit::view::View;
@@ -170,7 +170,7 @@ fn one(visit: &Visit, id: &str, run: &RunId, file: &BranchFile, editable: bool) 
                 (_, EntryKind::Submodule) => { p { "A commit of another repository." } }
                 (None, _) => { p class="quiet" { "It is no text, or longer than what is shown here. Clone the branch to look at it." } }
                 (Some(text), _) if prose => { div class="md prose" { (PreEscaped(markdown::render(text, &links))) } }
-                (Some(text), _) if text.lines().count() > LINES_MAX => { pre class="text" { (shown(text)) } }
+                (Some(text), _) if text.lines().count() > LINES_MAX => { (passage("Content of the file", "text", shown(text))) }
                 (Some(text), _) => { (PreEscaped(diff::source(&file.path, text, &mut |_| None))) }
             }
         }

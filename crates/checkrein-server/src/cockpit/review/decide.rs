@@ -39,7 +39,7 @@ async fn decide(visit: Visit) -> Result<See, Problem> {
             );
             Ok(See::to(link::with_query(&review, &[("seen", seen)])).saying(said))
         }
-        Kind::MarkedFiles => {
+        Kind::MarkedFiles | Kind::NotShown => {
             let said = Said::badly(format!(
                 "Nothing was decided: {}. Tick “Approve all the same” if you mean it.",
                 problem.detail

@@ -11,7 +11,7 @@ use crate::cockpit::link;
 use crate::cockpit::mask::Mask;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::shown;
+use crate::cockpit::parts::{passage, shown};
 use crate::cockpit::said::Said;
 use crate::cockpit::view::{See, Shown, View};
 use crate::cockpit::visit::Visit;
@@ -204,7 +204,7 @@ fn why(id: &str, refused: &Refused) -> Markup {
             }
         }
         @if let Some(there) = &refused.there {
-            details class="card" open { summary { "The file as it is on the branch now" } pre class="text" { (shown(there)) } }
+            details class="card" open { summary { "The file as it is on the branch now" } (passage("The file as it is on the branch now", "text", shown(there))) }
         }
     }
 }

@@ -71,13 +71,13 @@ fn card(visit: &Visit, material: &Material, index: usize, file: &FileDiff, fold:
     html! {
         section class="file card" id=(anchor) data-file=(file.path) data-folded=[matches!(fold, Fold::Folded(_)).then_some("")] {
             header {
-                h3 { (mark(file.mark)) " "
+                h3 { (mark(file)) " "
                     @if let Some(from) = &file.from { span class="quiet" { (shown(from)) " → " } }
                     (shown(&file.path)) }
                 (facts(material, file))
                 div class="tools" {
                     a href=(super::below(&review.id, "files", &[("path", &file.path)])) { "View" }
-                    @if review.open && file.change != ChangeWord::Deleted && visit.may(Act::PushToBranches) {
+                    @if review.open && is_text(file) && visit.may(Act::PushToBranches) {
                         a href=(super::below(&review.id, "edit", &[("path", &file.path)])) data-edit="" { "Edit" }
                     }
                     @if review.open && visit.may(Act::GiveVerdict) && material.since == Since::Base {
@@ -100,6 +100,11 @@ fn card(visit: &Visit, material: &Material, index: usize, file: &FileDiff, fold:
     }
 }
 
+/// Whether it can be edited on a page: an image, a link or what is deleted cannot.
+fn is_text(file: &FileDiff) -> bool {
+    !file.binary && matches!(file.new_mode.as_deref(), Some("100644" | "100755"))
+}
+
 /// What is to be known of a file beside its lines.
 fn facts(material: &Material, file: &FileDiff) -> Markup {
     let protected = material.review.protected.as_array().into_iter().flatten();
@@ -114,6 +119,7 @@ fn facts(material: &Material, file: &FileDiff) -> Markup {
             span class="badge" { (change(file.change)) }
             @if let Some(modes) = modes { " " span class="badge waits" { (modes) } }
             @if let Some(target) = &file.link_target { " " span class="badge waits" { "link to " (shown(target)) } }
+            @if file.mark_lapsed { " " span class="badge waits" { "no longer approved: it has changed since" } }
             @if protected { " " span class="badge waits" { "protected by the policy" } }
             " " span class="plus" { "+" (file.added) } " " span class="minus" { "−" (file.removed) }
         }
@@ -148,6 +154,7 @@ fn marks(visit: &Visit, material: &Material, file: &FileDiff, anchor: &str) -> M
             (visit.proof())
             (here(material))
             input type="hidden" name="file" value=(file.path);
+            input type="hidden" name="head" value=(material.review.head);
             input type="hidden" name="anchor" value=(anchor);
             button name="mark" value=(value(FileMark::Approved)) aria-pressed=(pressed(FileMark::Approved)) data-mark="approved" { "✓ Fine" }
             button name="mark" value=(value(FileMark::ChangesRequested)) aria-pressed=(pressed(FileMark::ChangesRequested)) data-mark="changes_requested" { "✗ Needs changes" }
@@ -181,13 +188,13 @@ fn content(visit: &Visit, material: &Material, index: usize, file: &FileDiff, th
     html! {
         @if file.binary {
             p class="quiet" { "It is not text. " a href=(super::below(&review.id, "files", &[("path", &file.path)])) { "Look at the file" } }
-        } @else if file.hunks.is_empty() {
+        } @else if file.hunks.is_empty() && !file.cut {
             p class="quiet" { "Its lines are as they were." }
         } @else {
             (PreEscaped(diff::table(file, material.view, &mut |line| at_lines(line, line))))
         }
         @if file.cut {
-            p class="notice waits" { "It is longer than what is shown here. " a href=(super::below(&review.id, "files", &[("path", &file.path)])) { "Look at the whole file" } }
+            p class="notice waits" { "Not all of it is shown here. " a href=(super::below(&review.id, "files", &[("path", &file.path)])) { "Look at the whole file" } }
         }
         (off_lines(visit, material, file, threads))
     }

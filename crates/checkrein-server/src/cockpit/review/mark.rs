@@ -19,7 +19,8 @@ async fn mark(visit: Visit) -> Result<See, Problem> {
         other => return Err(Problem::new(Kind::Invalid, format!("`{other}` is no mark"))),
     };
     let file = visit.form.get("file").unwrap_or_default();
-    visit.engine().mark_file(visit.by()?, visit.path("id"), file, mark, None).await?;
+    let head = visit.form.filled("head");
+    visit.engine().mark_file(visit.by()?, visit.path("id"), file, mark, head, None).await?;
     let anchor = visit.form.get("anchor").unwrap_or("changes").to_owned();
     Ok(back(&visit, &anchor))
 }

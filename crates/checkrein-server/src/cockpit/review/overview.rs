@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::material::Material;
 use super::show::short;
-use crate::cockpit::parts::{ago, count, sentence, severity, shown as words};
+use crate::cockpit::parts::{ago, count, passage, sentence, severity, shown as words};
 use crate::cockpit::render::markdown::{self, Links};
 
 fn about(material: &Material) -> Markup {
@@ -124,7 +124,7 @@ fn documents(material: &Material) -> Markup {
                     @if artefact.path.ends_with(".md") {
                         div class="md" { (PreEscaped(markdown::render(&artefact.text, &links))) }
                     } @else {
-                        pre class="text" { (words(&artefact.text)) }
+                        (passage(&words(&artefact.path), "text", words(&artefact.text)))
                     }
                 }
             }

@@ -7,7 +7,7 @@ use super::{Tab, tabs};
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{ago, empty, next_page, shown};
+use crate::cockpit::parts::{ago, empty, next_page, passage, shown};
 use crate::cockpit::view::{Live, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
@@ -105,7 +105,7 @@ fn event(event: &Event, now: Timestamp) -> Markup {
                 @if let Some(checkpoint) = &event.checkpoint_id { span class="meta" { " at " (shown(checkpoint)) } }
                 " " (ago(event.at, now))
             }
-            pre class="text" { (shown(&pretty)) }
+            (passage("The event", "text", shown(&pretty)))
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{Tab, name_of, tabs};
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{empty, shown};
+use crate::cockpit::parts::{empty, passage, shown};
 use crate::cockpit::view::{Live, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
@@ -35,6 +35,11 @@ async fn show(visit: Visit) -> Result<View, Problem> {
             a href=(format!("/v1/runs/{id}/output")) { "As plain text" }
         }
         (tabs(&view.run, Tab::Output))
+        div id="works" data-region="" {
+            @if view.run.state.under_way.is_some() {
+                p class="meta" data-works="" { "An agent or a step works. What it writes shows up here." }
+            }
+        }
         div id="outputs" data-region="rows" {
             @if outputs.is_empty() {
                 (empty("Nothing was written yet", html! { p { "What steps and agents write shows up here while they work." } }))
@@ -43,8 +48,11 @@ async fn show(visit: Visit) -> Result<View, Problem> {
                 section class="card" data-key={ (output.task) "#" (output.attempt) } data-stays="" {
                     h2 { (shown(&output.task)) @if output.attempt > 1 { ", attempt " (output.attempt) } }
                     @if output.stdout.is_empty() && output.stderr.is_empty() { p class="quiet" { "It wrote nothing." } }
-                    @if !output.stdout.is_empty() { pre tabindex="0" { (text(&output.stdout)) } }
-                    @if !output.stderr.is_empty() { h3 { "Standard error" } pre tabindex="0" class="stderr" { (text(&output.stderr)) } }
+                    @if !output.stdout.is_empty() { (passage(&format!("Output of {}", shown(&output.task)), "", text(&output.stdout))) }
+                    @if !output.stderr.is_empty() {
+                        h3 { "Standard error" }
+                        (passage(&format!("Standard error of {}", shown(&output.task)), "stderr", text(&output.stderr)))
+                    }
                 }
             }
         }

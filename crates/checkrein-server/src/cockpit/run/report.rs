@@ -10,7 +10,7 @@ use super::{Tab, name_of, tabs};
 use crate::cockpit::link;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::{count, duration, empty, excerpt, severity, shown, status};
+use crate::cockpit::parts::{count, duration, empty, excerpt, passage, severity, shown, status};
 use crate::cockpit::view::{Live, View};
 use crate::cockpit::visit::Visit;
 use crate::error::Problem;
@@ -143,7 +143,7 @@ fn remedies(report: &Report) -> Markup {
                             strong { (excerpt(&remedy.title(), 300)) }
                             @if let Some(choice) = remedy.choice { " " span class="badge" { (choice.name()) } }
                             @if remedy.title() != remedy.description { p { (excerpt(&remedy.description, 600)) } }
-                            @if let Some(command) = &remedy.command { pre class="text" { (shown(command)) } }
+                            @if let Some(command) = &remedy.command { (passage("Command", "text", shown(command))) }
                             @if let Some(file) = &remedy.file { p class="meta" { "in " code { (shown(file)) } } }
                             p class="meta" { (shown(&remedy.task)) }
                         }
@@ -168,7 +168,7 @@ fn phase_table(report: &Report) -> Markup {
                             @for phase in &report.phases {
                                 tr {
                                     th scope="row" { (shown(&phase.name)) }
-                                    td { (status(phase_word(phase.status, phase.unfinished))) }
+                                    td { (status(phase_word(phase, report.status))) }
                                     td class="number" { (phase.steps_done) "/" (phase.steps) }
                                     td class="number" { (phase.errors.total()) }
                                     td class="number" { (phase.warnings.total()) }

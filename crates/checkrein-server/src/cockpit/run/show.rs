@@ -1,5 +1,4 @@
-use checkrein_core::run::job::Spent;
-use checkrein_core::run::{PhaseStatus, RunEvent};
+use checkrein_core::run::{PhaseStatus, RunEvent, RunStatus};
 use checkrein_engine::{Act, AskKind, AttemptOutput, CheckpointView, JobView, RunView};
 use jiff::Timestamp;
 use maud::{Markup, PreEscaped, html};
@@ -14,7 +13,7 @@ use crate::cockpit::mask::Mask;
 use crate::cockpit::navigation::Place;
 use crate::cockpit::page::Page;
 use crate::cockpit::parts::{
-    ago, count, duration, excerpt, pull_request, sentence, settled, shown, status, words_of,
+    ago, count, duration, excerpt, passage, pull_request, sentence, settled, shown, status, words_of,
 };
 use crate::cockpit::render::markdown::{self, Links};
 use crate::cockpit::view::{Live, View};
@@ -127,7 +126,7 @@ fn waits(visit: &Visit, asked: &CheckpointView) -> Result<Markup, Problem> {
             }
             @if !asks.about.is_empty() { p { (excerpt(&asks.about, 400)) } }
             @if visit.may(Act::GiveVerdict) {
-                (decide::form(visit, &asked.checkpoint, asks.kind, Some(page.as_str()).filter(|_| asks.kind == AskKind::Review)))
+                (decide::form(visit, &asked.checkpoint, &asks, Some(page.as_str()).filter(|_| asks.kind == AskKind::Review)))
             }
         }
     })
@@ -136,7 +135,6 @@ fn waits(visit: &Visit, asked: &CheckpointView) -> Result<Markup, Problem> {
 fn facts(run: &RunView, report: &Report, now: Timestamp) -> Markup {
     let state = &run.run.state;
     let policy = run.run.policy();
-    let used = used(run);
     html! {
         h2 { "At a glance" }
         dl class="pairs" {
@@ -154,7 +152,7 @@ fn facts(run: &RunView, report: &Report, now: Timestamp) -> Markup {
                 dt { "Waited" } dd { (duration(report.waited.waited_ms)) " in " (count(report.waited.holds, "hold")) }
             }
             dt { "Found" } dd { (count(state.tally.errors, "error")) ", " (count(state.tally.warnings, "warning")) }
-            dt { "Used" } dd { (spent(&used).unwrap_or_else(|| "no tokens recorded".to_owned())) }
+            dt { "Used" } dd { (report.spent.as_ref().and_then(spent).unwrap_or_else(|| "no tokens recorded".to_owned())) }
             @if let Some(stopped) = &state.stopped { dt { "Stopped by" } dd { (shown(&stopped.reason)) } }
         }
     }
@@ -166,18 +164,6 @@ fn pull(run: &RunView) -> Option<(u64, String, &'static str)> {
     Some((link.number?, link.url?, settled(link.settled)))
 }
 
-/// Everything its attempts say they used.
-fn used(run: &RunView) -> Spent {
-    let mut used = Spent::default();
-    for (.., event) in &run.history {
-        if let RunEvent::PhaseWorked(work) = event {
-            used.tokens = used.tokens.saturating_add(work.result.usage.tokens);
-            used.cost += work.result.usage.cost;
-        }
-    }
-    used
-}
-
 fn phases(report: &Report) -> Markup {
     html! {
         h2 { "Phases" }
@@ -185,7 +171,7 @@ fn phases(report: &Report) -> Markup {
         ol class="phases" {
             @for phase in &report.phases {
                 li {
-                    strong { (shown(&phase.name)) } " " (status(phase_word(phase.status, phase.unfinished)))
+                    strong { (shown(&phase.name)) } " " (status(phase_word(phase, report.status)))
                     span class="meta" { " " (facts_of(phase).join(" · ")) }
                 }
             }
@@ -202,11 +188,13 @@ fn facts_of(phase: &PhaseRow) -> Vec<String> {
     [steps, phase.review.as_deref().map(shown), found].into_iter().flatten().collect()
 }
 
-pub fn phase_word(status: PhaseStatus, unfinished: bool) -> &'static str {
-    match status {
+/// A phase is under way only while its run is.
+pub fn phase_word(phase: &PhaseRow, run: RunStatus) -> &'static str {
+    match phase.status {
         PhaseStatus::Skipped => "skipped",
         PhaseStatus::Failure => "failure",
-        _ if unfinished => "under way",
+        _ if phase.unfinished && run.is_at_rest() => run.name(),
+        _ if phase.unfinished => "under way",
         PhaseStatus::NotRun => "not run",
         PhaseStatus::Warning => "warning",
         PhaseStatus::Success => "success",
@@ -316,8 +304,8 @@ fn end_of_log(log: Option<&AttemptOutput>) -> Markup {
             Some(log) => {
                 p class="meta" { (shown(&log.task)) @if log.attempt > 1 { ", attempt " (log.attempt) } }
                 @if log.stdout.is_empty() && log.stderr.is_empty() { p class="quiet" { "It wrote nothing." } }
-                @if !log.stdout.is_empty() { pre { (text(&log.stdout)) } }
-                @if !log.stderr.is_empty() { pre class="stderr" { (text(&log.stderr)) } }
+                @if !log.stdout.is_empty() { (passage("Output", "", text(&log.stdout))) }
+                @if !log.stderr.is_empty() { (passage("Standard error", "stderr", text(&log.stderr))) }
             }
         }
     }

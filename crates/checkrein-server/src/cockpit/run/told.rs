@@ -116,10 +116,11 @@ pub fn tell(id: &RunId, event: &RunEvent) -> Told {
                 (quoted(reason.as_deref()))
             },
         ),
-        RunEvent::ReviewMoved { files_total, .. } => told(
+        RunEvent::ReviewMoved { files_total, lapsed, .. } => told(
             "waits",
             html! {
                 "Somebody pushed to the branch under review: " (count(*files_total as u64, "changed file")) " now"
+                (no_longer_approved(lapsed))
             },
         ),
         RunEvent::Forge(news) => forge(news),
@@ -148,7 +149,7 @@ pub fn tell(id: &RunId, event: &RunEvent) -> Told {
                 (quoted(Some(&comment.text)))
             },
         ),
-        RunEvent::FileMarked { file, by, mark } => told(
+        RunEvent::FileMarked { file, by, mark, .. } => told(
             "still",
             html! {
                 strong { (shown(by)) } @if mark.is_some() { " marked " } @else { " unmarked " } code { (shown(file)) }
@@ -172,10 +173,11 @@ pub fn tell(id: &RunId, event: &RunEvent) -> Told {
                 "Phase " strong { (shown(phase)) } " ended: " (status(word(ended)))
             },
         ),
-        RunEvent::RunPaused { by, reason } => told(
+        RunEvent::RunPaused { by, reason, retry_at } => told(
             "waits",
             html! {
                 "Paused by " strong { (shown(by)) } (quoted(reason.as_deref()))
+                @if let Some(at) = retry_at { " Tried again at " (at.strftime("%H:%M:%S")) " UTC" }
             },
         ),
         RunEvent::RunResumed { by } => told("busy", html! { "Resumed by " strong { (shown(by)) } }),
@@ -283,10 +285,18 @@ fn worked(work: &Work) -> Told {
             "Work is on the branch: " (count(work.files_total as u64, "file")) ", " (count(work.commits as u64, "commit"))
             @if let Some(confidence) = result.confidence { ", confidence " (format!("{:.0} %", confidence * 100.0)) }
             @if let Some(milestone) = &result.milestone { ", milestone " (shown(milestone)) }
+            (no_longer_approved(&work.lapsed))
             @if !result.summary.is_empty() { blockquote { (excerpt(&result.summary, 600)) } }
             @if let Some(spent) = spent(&result.usage) { p class="hint" { (spent) } }
         },
     )
+}
+
+/// Files whose approval ended because they changed.
+fn no_longer_approved(lapsed: &[String]) -> Markup {
+    html! {
+        @if !lapsed.is_empty() { "; no longer approved: " (excerpt(&lapsed.join(", "), 300)) }
+    }
 }
 
 /// Tokens and cost, where any were recorded.

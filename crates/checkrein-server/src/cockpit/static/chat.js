@@ -113,6 +113,10 @@ async function ask(panel, form, text, field) {
     document.dispatchEvent(new CustomEvent("checkrein:asking", { detail: { at: panel.dataset.follows, first } }));
     await Promise.all(first);
     const sent = await post(panel.dataset.asks ?? "", { text }, "text/event-stream");
+    if (sent.status === 401) {
+      document.dispatchEvent(new CustomEvent("checkrein:signed-out", { detail: { form, button: null } }));
+      return;
+    }
     if (!sent.ok || !sent.body) return complain(await why(sent));
     if (field) {
       field.value = "";

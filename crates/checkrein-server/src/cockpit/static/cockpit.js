@@ -13,7 +13,11 @@ function all(selector, within = document) {
 }
 
 const PROOF = "checkrein.csrf";
+/** What a form held that was sent after the login had ended. */
+const UNSENT = "checkrein.unsent";
 
+measureTop();
+closable();
 keepProof();
 signInByLink();
 proveForms();
@@ -23,6 +27,7 @@ selection();
 clocks();
 copying();
 live();
+returnUnsent();
 for (const current of all(".places [aria-current], .tabs [aria-current]")) current.scrollIntoView({ block: "nearest", inline: "nearest" });
 
 /** The link that the server prints has its secret behind `#`, where no server and no log sees it. */
@@ -43,7 +48,8 @@ function keepProof() {
   const secret = place?.dataset.forChanges;
   if (!place || !secret) return;
   localStorage.setItem(PROOF, secret);
-  location.replace(place.dataset.next ?? "/");
+  const unsent = unsentForm();
+  location.replace(unsent?.over ? unsent.page : place.dataset.next ?? "/");
 }
 
 /** Fills what proves that a form is sent from here. */
@@ -63,14 +69,17 @@ function fieldsInPlace() {
     if (!(form instanceof HTMLFormElement)) return;
     const button = event.submitter;
     if (!form.hasAttribute("data-in-place")) {
+      if (form.method !== "post" || form.hasAttribute("data-quiet")) return;
+      // What another script sends, it keeps itself.
+      if (!event.defaultPrevented) keepUnsent(form, button, false);
       // Sent once; a page that is shown again from memory has its buttons back.
-      if (form.method === "post") setTimeout(() => freeze(form, true));
+      setTimeout(() => freeze(form, true));
       return;
     }
     event.preventDefault();
     const fields = new FormData(form, button);
     freeze(form, true);
-    send(form, fields).finally(() => freeze(form, false));
+    send(form, fields, button).finally(() => freeze(form, false));
   });
   addEventListener("pageshow", () => all("form").forEach((form) => freeze(/** @type {HTMLFormElement} */ (form), false)));
 }
@@ -80,12 +89,13 @@ function freeze(form, frozen) {
   for (const control of form.elements) if (control instanceof HTMLButtonElement) control.disabled = frozen;
 }
 
-/** @param {HTMLFormElement} form @param {FormData} fields */
-async function send(form, fields) {
+/** @param {HTMLFormElement} form @param {FormData} fields @param {HTMLElement | null} button */
+async function send(form, fields, button) {
   const body = new URLSearchParams();
   for (const [name, value] of fields) if (typeof value === "string") body.append(name, value);
   try {
     const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
+    if (answer.status === 401) return signInAgain(form, button);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (answer.redirected && new URL(answer.url).pathname !== location.pathname) {
       location.assign(answer.url);
@@ -109,6 +119,135 @@ function texts(element) {
   return all("h1, p:not(:has(a)), li", element).map((part) => part.textContent?.trim()).filter(Boolean).join(" ");
 }
 
+// --- A login that ended -------------------------------------------------------------------------
+
+/** @typedef {{name: string, value: string, checked: boolean, hidden: boolean}} KeptField */
+/** @typedef {{me: string, page: string, action: string, button: string, over: boolean, fields: KeptField[]}} Unsent */
+
+/** @typedef {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} Field */
+
+/** What a person fills in, and what says which form it is; never a secret. @param {HTMLFormElement} form @returns {Field[]} */
+function fieldsOf(form) {
+  return /** @type {Field[]} */ ([...form.elements].filter((field) =>
+    field instanceof HTMLTextAreaElement || field instanceof HTMLSelectElement
+    || (field instanceof HTMLInputElement && field.type !== "password" && !field.hasAttribute("data-proof"))));
+}
+
+/** Where this page is, without its fragment. */
+function thisPage() {
+  return location.pathname + location.search;
+}
+
+/**
+ * Keeps what a form holds in this tab: if the login has ended meanwhile, the sign-in page comes instead of an answer.
+ * @param {HTMLFormElement} form @param {HTMLElement | null} button @param {boolean} over whether it has
+ */
+function keepUnsent(form, button, over) {
+  if (!form.querySelector("[data-proof]")) return;
+  const fields = fieldsOf(form).filter((field) => field.name).map((field) => ({
+    name: field.name,
+    value: field.value,
+    checked: field instanceof HTMLInputElement && field.checked,
+    hidden: field.type === "hidden",
+  }));
+  const pressed = button instanceof HTMLButtonElement ? `${button.name}=${button.value}` : "";
+  /** @type {Unsent} */
+  const unsent = { me: document.body.dataset.me ?? "", page: thisPage(), action: form.getAttribute("action") ?? "", button: pressed, over, fields };
+  try {
+    sessionStorage.setItem(UNSENT, JSON.stringify(unsent));
+  } catch {
+    // There is no room for it. It is sent all the same.
+  }
+}
+
+/** @returns {Unsent | null} */
+function unsentForm() {
+  return JSON.parse(sessionStorage.getItem(UNSENT) ?? "null");
+}
+
+/** The server does not know this browser any more: sign in, and come back to this page. @param {HTMLFormElement} form @param {HTMLElement | null} button */
+function signInAgain(form, button) {
+  keepUnsent(form, button, true);
+  location.assign(thisPage());
+}
+
+document.addEventListener("checkrein:signed-out", (event) => {
+  if (event instanceof CustomEvent) signInAgain(event.detail.form, event.detail.button);
+});
+
+/** Back on the page after signing in, what was written is where it was. Nothing is sent by itself. */
+function returnUnsent() {
+  const unsent = unsentForm();
+  if (!unsent || document.getElementById("signed-in")) return;
+  if (document.getElementById("sign-in")) {
+    sessionStorage.setItem(UNSENT, JSON.stringify({ ...unsent, over: true }));
+    return tell("Your login has ended, and nothing was sent. Sign in again: what you wrote is kept in this tab.", "bad");
+  }
+  sessionStorage.removeItem(UNSENT);
+  if (!unsent.over || unsent.me !== document.body.dataset.me || unsent.page !== thisPage()) return;
+  const form = sameForm(unsent);
+  if (!form) return;
+  fill(form, unsent.fields);
+  const buttons = /** @type {HTMLButtonElement[]} */ (all("button", form));
+  const button = buttons.find((one) => one.name && `${one.name}=${one.value}` === unsent.button);
+  const text = fieldsOf(form).find((field) => field instanceof HTMLTextAreaElement && isChanged(field));
+  const place = button ?? text ?? buttons[0];
+  place?.focus();
+  place?.scrollIntoView({ block: "center" });
+  tell("You are signed in again. Nothing was sent; what you wrote is still here.");
+}
+
+/** Among forms to one address, the one that is about the same thing. @param {Unsent} unsent */
+function sameForm(unsent) {
+  const forms = /** @type {HTMLFormElement[]} */ (all("form")).filter((form) => form.getAttribute("action") === unsent.action);
+  const like = (/** @type {HTMLFormElement} */ form) => fieldsOf(form).filter((field) => field.type === "hidden"
+    && unsent.fields.some((kept) => kept.hidden && kept.name === field.name && kept.value === field.value)).length;
+  return forms.sort((one, other) => like(other) - like(one))[0];
+}
+
+/** @param {HTMLFormElement} form @param {KeptField[]} kept */
+function fill(form, kept) {
+  const own = fieldsOf(form);
+  for (const name of new Set(kept.map((field) => field.name))) {
+    const [to, from] = [own.filter((field) => field.name === name), kept.filter((field) => field.name === name)];
+    to.forEach((field, index) => {
+      const value = from[index];
+      // A line that a form below it knew is filled in where it can be seen.
+      if (!value || field.type === "hidden") return;
+      if (field instanceof HTMLInputElement && (field.type === "checkbox" || field.type === "radio")) field.checked = value.checked;
+      else field.value = value.value;
+      if (!isChanged(field)) return;
+      const details = field.closest("details");
+      if (details) details.open = true;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+  }
+}
+
+// --- What is said -------------------------------------------------------------------------------
+
+/** Notices stay in sight below the bar at the top, which is as high as its words need. */
+function measureTop() {
+  const bar = document.querySelector(".top");
+  if (!bar) return;
+  new ResizeObserver(() => {
+    document.documentElement.style.setProperty("--top-height", `${bar.getBoundingClientRect().height}px`);
+  }).observe(bar);
+}
+
+/** What was said can be put away, since it stays in sight. */
+function closable() {
+  for (const notice of all("#said > .notice:not(:has(.dismiss))")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "dismiss";
+    button.textContent = "×";
+    button.setAttribute("aria-label", "Dismiss");
+    button.addEventListener("click", () => notice.remove());
+    notice.append(button);
+  }
+}
+
 // Scripts of single pages have something to say, too.
 document.addEventListener("checkrein:tell", (event) => {
   if (event instanceof CustomEvent) tell(event.detail.text, event.detail.tone);
@@ -122,6 +261,7 @@ export function tell(text, tone = "") {
   notice.className = `notice ${tone}`;
   notice.textContent = text;
   place.replaceChildren(notice);
+  closable();
 }
 
 // --- What happens elsewhere ---------------------------------------------------------------------
@@ -251,6 +391,7 @@ function apply(page, why = "sent") {
     if (region.dataset.region === "rows") rows(region, next);
     else replace(region, next);
   }
+  closable();
   document.dispatchEvent(new CustomEvent("checkrein:applied"));
   count();
 }
@@ -260,11 +401,16 @@ function replace(region, next) {
   if (region.innerHTML === next.innerHTML || isBusy(region)) return;
   const open = all("details[open][id]", region).map((one) => one.id);
   const top = region.scrollTop;
-  const atEnd = region.scrollHeight - region.scrollTop - region.clientHeight < 8;
+  const end = atEnd(region);
   region.replaceChildren(...document.importNode(next, true).childNodes);
   for (const one of /** @type {HTMLDetailsElement[]} */ (all("details[id]", region))) if (open.includes(one.id)) one.open = true;
   // A log that is read at its end stays there.
-  region.scrollTop = region.hasAttribute("data-tail") && atEnd ? region.scrollHeight : top;
+  region.scrollTop = region.hasAttribute("data-tail") && end ? region.scrollHeight : top;
+}
+
+/** Whether one looks at the end of it. @param {Element} part */
+function atEnd(part) {
+  return part.scrollHeight - part.scrollTop - part.clientHeight < 8;
 }
 
 /** @param {HTMLElement} region @param {HTMLElement} next */
@@ -280,7 +426,12 @@ function rows(region, next) {
       const here = row.hasAttribute("data-here");
       const fresh = /** @type {HTMLElement} */ (document.importNode(newer, true));
       if (here) fresh.setAttribute("data-here", "");
+      const scrolled = all("pre", row).map((pre) => [pre.scrollTop, atEnd(pre)]);
       row.replaceWith(fresh);
+      all("pre", fresh).forEach((pre, index) => {
+        const [top, end] = scrolled[index] ?? [0, true];
+        pre.scrollTop = end ? pre.scrollHeight : Number(top);
+      });
     }
   }
   const newest = region.dataset.newest === "first";

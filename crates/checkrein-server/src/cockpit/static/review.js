@@ -93,15 +93,21 @@ async function quietly(form, button) {
   buttons.forEach((one) => (one.disabled = true));
   try {
     const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" } });
+    if (answer.status === 401) {
+      document.dispatchEvent(new CustomEvent("checkrein:signed-out", { detail: { form, button } }));
+      return;
+    }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (!answer.ok) {
-      const problem = page.querySelector(".problem, main");
-      return tell(problem?.querySelector("h1")?.parentElement?.textContent?.trim().replace(/\s+/g, " ") ?? "It was not taken.", "bad");
+      const told = all(".problem h1, .problem p:not(:has(a)), .problem li", page).map((part) => part.textContent?.trim());
+      return tell(told.filter(Boolean).join(" ") || "It was not taken.", "bad");
     }
     for (const field of /** @type {HTMLTextAreaElement[]} */ (all("textarea[data-draft]", form))) {
       localStorage.removeItem(draftKey(field));
       field.value = field.defaultValue;
     }
+    // It may have been begun in the form below its line, and sent from the one of its file.
+    if (fields.get("line")) localStorage.removeItem(`checkrein.draft.${review?.dataset.review}.line-${fields.get("file")}-${fields.get("line")}`);
     const next = page.querySelector(".review");
     if (!(next instanceof HTMLElement)) return location.reload();
     take(page, form, next.dataset.head ?? "");
@@ -147,6 +153,7 @@ function swap(page, id) {
   const next = document.importNode(fresh, true);
   // A file that was unfolded stays so.
   if (next.hasAttribute("data-folded") && !old.hasAttribute("data-folded")) return reload(old);
+  next.classList.toggle("here", old.classList.contains("here"));
   old.replaceWith(next);
   for (const one of /** @type {HTMLDetailsElement[]} */ (all("details[id]", next))) if (open.includes(one.id) && !one.matches(".say, .reply")) one.open = true;
   drafts(next);
@@ -178,7 +185,10 @@ async function reload(card, address) {
     const answer = await fetch(where, { headers: { Accept: "text/html" } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = page.getElementById(card.id);
-    if (fresh) card.replaceWith(document.importNode(fresh, true));
+    if (!fresh) return;
+    const next = document.importNode(fresh, true);
+    next.classList.toggle("here", card.classList.contains("here"));
+    card.replaceWith(next);
   } catch {
     tell("The server did not answer.", "bad");
   }
@@ -253,6 +263,7 @@ function here(line) {
   all("[data-line].cur").forEach((one) => one.classList.remove("cur"));
   if (!line) return;
   line.classList.add("cur");
+  atFile(line.closest("section.file"));
   const box = line.getBoundingClientRect();
   if (box.top < 120 || box.bottom > innerHeight - 60) line.scrollIntoView({ block: "center" });
 }
@@ -309,11 +320,19 @@ function places() {
 function stepLine(by) {
   const lines = places();
   const at = lines.findIndex((line) => line.classList.contains("cur"));
-  if (at < 0) {
-    const file = current() ?? document;
-    return here(/** @type {HTMLElement} */ (file.querySelector("[data-line]")) ?? lines[0]);
-  }
-  here(lines[Math.max(0, Math.min(lines.length - 1, at + by))]);
+  if (at >= 0) return here(lines[Math.max(0, Math.min(lines.length - 1, at + by))]);
+  const file = current();
+  const within = lines.filter((line) => file?.contains(line));
+  // From a file without lines, such as an image, it goes on to the nearest that has some.
+  const side = by > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING;
+  const beyond = lines.filter((line) => !file || file.compareDocumentPosition(line) & side);
+  here(within[0] ?? (by > 0 ? beyond[0] : beyond.at(-1)));
+}
+
+/** @param {Element | null} file */
+function atFile(file) {
+  all("section.file.here").forEach((one) => one.classList.remove("here"));
+  file?.classList.add("here");
 }
 
 /** The file one is at. */
@@ -328,8 +347,7 @@ function stepFile(by) {
   const next = /** @type {HTMLElement | undefined} */ (files[at < 0 ? (by > 0 ? 0 : files.length - 1) : Math.max(0, Math.min(files.length - 1, at + by))]);
   if (!next) return;
   here(undefined);
-  all("section.file.here").forEach((one) => one.classList.remove("here"));
-  next.classList.add("here");
+  atFile(next);
   next.setAttribute("tabindex", "-1");
   next.focus({ preventScroll: true });
   next.scrollIntoView({ block: "start" });

@@ -19,6 +19,7 @@ pub fn tools() -> impl Iterator<Item = Tool> {
         about: read.about,
         act: read.act,
         needs: Needs::Store,
+        exact: false,
         effect: Effect::Looks,
         schema: Arc::new(schema(read)),
         handler: Arc::new(|asking, arguments| Box::pin(look(read, asking, arguments))),

@@ -9,15 +9,15 @@ use super::super::tool::Tool;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct Wanted {
     /// What went well, such as "tests passing"
-    success_signals: Vec<String>,
+    success_signals: Option<Vec<String>>,
     /// What went wrong
-    failure_signals: Vec<String>,
+    failure_signals: Option<Vec<String>>,
     /// Turns without progress
-    no_progress_turns: u64,
+    no_progress_turns: Option<u64>,
     /// Tokens in the context now
-    token_count: u64,
+    token_count: Option<u64>,
     /// Tokens the context can hold
-    context_limit: u64,
+    context_limit: Option<u64>,
 }
 
 pub fn tool() -> Tool {

@@ -11,13 +11,13 @@ struct Wanted {
     /// The goal the new frame would have
     potential_goal: Option<String>,
     /// Messages since the current frame began
-    recent_messages: u64,
+    recent_messages: Option<u64>,
     /// Files changed lately
-    recent_file_changes: Vec<String>,
+    recent_file_changes: Option<Vec<String>>,
     /// Errors seen lately
-    error_count: u64,
+    error_count: Option<u64>,
     /// Tokens spent in the current frame
-    token_count: u64,
+    token_count: Option<u64>,
 }
 
 pub fn tool() -> Tool {

@@ -11,7 +11,7 @@ pub fn tool() -> Tool {
     Tool::new(
         "get_comments",
         "What people wrote about the work of this phase, at a line, a file or the whole, with what was replied. \
-         Those that are `open` want a reply.",
+         Those in `new` want a reply; those in `earlier` you were given before.",
         Act::HandIn,
         comments,
     )

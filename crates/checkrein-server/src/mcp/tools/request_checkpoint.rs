@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::super::asking::{Asking, Look};
 use super::super::elicit::{Notice, Telling, tell};
 use super::super::tool::{Told, Tool};
-use crate::ask::Json;
+use crate::ask::ExactJson;
 use crate::error::{Kind, Problem};
 use crate::wire::checkpoint::{Checkpoint, CheckpointRequest};
 
@@ -54,7 +54,7 @@ impl Asked {
     }
 }
 
-async fn request(asking: Asking, Json(asked): Json<CheckpointRequest>) -> Result<Told, Problem> {
+async fn request(asking: Asking, ExactJson(asked): ExactJson<CheckpointRequest>) -> Result<Told, Problem> {
     let engine = asking.engine()?;
     // A client that comes back from asking its person names what it asked about.
     let again = asking.request.request_state.as_deref().filter(|_| asking.request.input_responses.is_some());

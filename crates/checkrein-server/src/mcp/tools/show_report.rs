@@ -16,9 +16,9 @@ struct Wanted {
     /// What it is written as
     #[serde(rename = "as", default)]
     kind: Written,
-    /// How much a text tells: summary, detailed or minimal
+    /// How much a text tells
     #[serde(default)]
-    format: String,
+    format: Format,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ async fn show(asking: Asking, Json(wanted): Json<Wanted>) -> Result<Told, Proble
     let report = view.report(engine.now());
     match wanted.kind {
         Written::Markdown => Ok(Told::Text(report.markdown())),
-        Written::Text => Ok(Told::Text(report.text(Format::parse(&wanted.format), Style::default()))),
+        Written::Text => Ok(Told::Text(report.text(wanted.format, Style::default()))),
         Written::Json => Told::json(&report.json()),
     }
 }

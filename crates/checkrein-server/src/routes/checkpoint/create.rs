@@ -1,7 +1,7 @@
 use checkrein_engine::{Act, NewCheckpoint};
 
 use crate::answer::Created;
-use crate::ask::Json;
+use crate::ask::ExactJson;
 use crate::call::Call;
 use crate::error::{Kind, Problem};
 use crate::route::Route;
@@ -14,7 +14,10 @@ pub fn route() -> Route {
         .refuses(&[Kind::OtherContent])
 }
 
-async fn create(call: Call, Json(asked): Json<CheckpointRequest>) -> Result<Created<Checkpoint>, Problem> {
+async fn create(
+    call: Call,
+    ExactJson(asked): ExactJson<CheckpointRequest>,
+) -> Result<Created<Checkpoint>, Problem> {
     let mut new =
         NewCheckpoint::try_from(asked).map_err(|bad| Problem::new(Kind::Invalid, bad.to_string()))?;
     // A request that is sent again asks about the same checkpoint.

@@ -38,7 +38,11 @@ impl Wanted {
     /// The filter, the cursor and how many.
     pub fn parts(self) -> (CheckpointFilter, i64, usize) {
         let Wanted { status, worker, phase, kind, run, limit, after } = self;
-        (CheckpointFilter { status, worker, phase, kind, run, owner: None }, after, limit.get())
+        (
+            CheckpointFilter { status, worker, phase, kind, run, ..CheckpointFilter::default() },
+            after,
+            limit.get(),
+        )
     }
 }
 

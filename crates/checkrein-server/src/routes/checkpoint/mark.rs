@@ -15,6 +15,9 @@ struct FileMarked {
     /// One that changed in the review
     file: String,
     mark: MarkWord,
+    /// The commit that was looked at; refused if the file is another one by now
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    head: Option<String>,
 }
 
 pub fn route() -> Route {
@@ -24,11 +27,12 @@ pub fn route() -> Route {
             "Say of one file of a review that it is fine, or that it wants changes; approving then has to be confirmed",
         )
         .to(Act::GiveVerdict)
-        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::AlreadyDecided, Kind::PreconditionFailed])
+        .refuses(&[Kind::NotFound, Kind::RunRefused, Kind::AlreadyDecided, Kind::StaleHead, Kind::PreconditionFailed])
 }
 
 async fn mark(call: Call, Json(asked): Json<FileMarked>) -> Result<Reply<FileMarked>, Problem> {
     let (id, expected) = (call.path("id"), call.if_match()?);
-    call.engine().mark_file(call.by()?, id, &asked.file, asked.mark.into(), expected).await?;
+    let (mark, head) = (asked.mark.into(), asked.head.as_deref());
+    call.engine().mark_file(call.by()?, id, &asked.file, mark, head, expected).await?;
     Ok(Reply::new(asked))
 }

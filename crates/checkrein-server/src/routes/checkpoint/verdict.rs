@@ -17,6 +17,7 @@ pub fn route() -> Route {
             Kind::StaleDigest,
             Kind::DigestNeeded,
             Kind::MarkedFiles,
+            Kind::NotShown,
             Kind::RunRefused,
             Kind::PreconditionFailed,
         ])

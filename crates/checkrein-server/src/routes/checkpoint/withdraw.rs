@@ -19,9 +19,12 @@ struct Withdrawal {
 
 pub fn route() -> Route {
     Route::post("/v1/checkpoints/{id}/withdraw", withdraw)
-        .about("withdrawCheckpoint", "Take a checkpoint back because what it belonged to is gone")
+        .about(
+            "withdrawCheckpoint",
+            "Take back a checkpoint you made; the hold of a run is taken back by cancelling the run",
+        )
         .to(Act::Withdraw)
-        .refuses(&[Kind::NotFound, Kind::AlreadyDecided, Kind::PreconditionFailed])
+        .refuses(&[Kind::NotFound, Kind::AlreadyDecided, Kind::RunRefused, Kind::PreconditionFailed])
 }
 
 async fn withdraw(call: Call, MaybeJson(asked): MaybeJson<Withdrawal>) -> Result<Reply<Checkpoint>, Problem> {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::Created;
-use crate::ask::Json;
+use crate::ask::ExactJson;
 use crate::call::Call;
 use crate::error::{Kind, Problem};
 use crate::route::Route;
@@ -41,7 +41,7 @@ pub struct Wanted {
     pub plan: Option<String>,
     /// What an expert's file may say, for this job alone
     pub config_override: Option<Object>,
-    /// Keep the agent's processes away from the store, settings and credentials
+    /// Keep the agent's processes away from the store, settings and credentials, also where the server has `sandbox: off`
     #[serde(default)]
     pub sandbox: bool,
     /// The conversation it was prepared in, which goes on in it; what it wrote down counts where nothing else is said
@@ -90,10 +90,12 @@ pub fn route() -> Route {
             ("with `environment` in `config_override`", Act::SendWorkflow),
             ("with `sandbox` in `config_override`", Act::SendWorkflow),
             ("with `disk_bytes` in `config_override`", Act::SendWorkflow),
+            ("with `memory_bytes` in `config_override`", Act::SendWorkflow),
+            ("with `processes` in `config_override`", Act::SendWorkflow),
         ])
 }
 
-async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<JobCreated>, Problem> {
+async fn create(call: Call, ExactJson(wanted): ExactJson<Wanted>) -> Result<Created<JobCreated>, Problem> {
     let wanted = completed(&call, wanted).await?;
     let (id, warnings) = given(&call, wanted).await?;
     let by = call.by()?;

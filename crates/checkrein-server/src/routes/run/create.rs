@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::Created;
-use crate::ask::Json;
+use crate::ask::ExactJson;
 use crate::call::Call;
 use crate::error::{Kind, Problem};
 use crate::route::Route;
@@ -72,7 +72,7 @@ pub fn route() -> Route {
         .to(Act::SendWorkflow)
 }
 
-async fn create(call: Call, Json(wanted): Json<Wanted>) -> Result<Created<NewRun>, Problem> {
+async fn create(call: Call, ExactJson(wanted): ExactJson<Wanted>) -> Result<Created<NewRun>, Problem> {
     let invalid = |problems: Problems| Problem::of_text(Kind::Invalid, &problems);
     let (text, format) = match (&wanted.workflow, wanted.format) {
         (Value::String(text), WorkflowFormat::Yaml) => (text.clone(), Format::Yaml),

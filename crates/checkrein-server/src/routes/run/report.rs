@@ -18,9 +18,9 @@ struct Wanted {
     /// What it is written as
     #[serde(rename = "as", default)]
     kind: ReportKind,
-    /// How much a text tells: summary, detailed or minimal
+    /// How much a text tells
     #[serde(default)]
-    format: String,
+    format: Format,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ async fn show(call: Call, Query(wanted): Query<Wanted>) -> Result<Reported, Prob
     };
     let text = match wanted.kind {
         ReportKind::Json => written(serde_json::to_string(&report.json()))?,
-        ReportKind::Text => report.text(Format::parse(&wanted.format), Style::default()),
+        ReportKind::Text => report.text(wanted.format, Style::default()),
         ReportKind::Markdown => report.markdown(),
         ReportKind::Html => report.html(),
         ReportKind::Junit => report.junit(),

@@ -19,7 +19,7 @@ pub fn model(script: Value) -> ScriptedModel {
 
 /// A server with an agent and a companion.
 pub fn making(model: &ScriptedModel) -> Making {
-    let settings = json!({"companion": {"model": {
+    let settings = json!({"sandbox": "off", "companion": {"model": {
         "api": "anthropic", "model": "scripted", "url": model.url(), "key_env": "SCRIPTED_KEY",
     }}});
     crate::job::making().user_settings(&settings.to_string()).env("SCRIPTED_KEY", "k-1234567")

@@ -50,6 +50,16 @@ fn bytes_come_as_base64() {
 }
 
 #[test]
+fn null_is_something_to_approve() {
+    let place = Place::new();
+    let agent = place.as_role(Role::Agent);
+    let made =
+        agent.post("/v1/checkpoints", &json!({"id": "n", "worker": "w", "deliverable": null})).expect(201);
+    assert_eq!(made.json()["digest"], checkrein_core::deliverable::Digest::of(b"null").to_string());
+    assert_eq!(agent.get("/v1/checkpoints/n").json()["deliverable"], "null");
+}
+
+#[test]
 fn mistakes_are_named_and_nothing_is_made() {
     let place = Place::new();
     let agent = place.as_role(Role::Agent);
@@ -70,6 +80,21 @@ fn mistakes_are_named_and_nothing_is_made() {
         (r#"{"worker": "w", "deliverable": "x", "id": ""}"#, 422, "invalid", "cannot be an id"),
         (r#"{"worker": "w", "deliverable": "x", "phse": "p"}"#, 422, "invalid", "unknown key `phse`"),
         (r#"{"worker": 7, "deliverable": "x"}"#, 422, "invalid", "worker"),
+        (
+            r#"{"worker": "w", "deliverable": {"n": 9007199254740993}}"#,
+            422,
+            "invalid",
+            "`9007199254740993` would",
+        ),
+        (
+            r#"{"worker": "w", "deliverable": [12345678901234567890123]}"#,
+            422,
+            "invalid",
+            "come back as another",
+        ),
+        (r#"{"worker": "w", "deliverable": 9007199254740993}"#, 422, "invalid", "come back as another"),
+        (r#"{"worker": "w", "deliverable": {"a": 1, "a": 2}}"#, 422, "invalid", "key `a` is given twice"),
+        (r#"{"worker": "w", "deliverable": "x", "deliverable": "y"}"#, 422, "invalid", "given twice"),
     ] {
         let problem = agent.send("POST", "/v1/checkpoints", Some(body)).refused(status, kind);
         assert!(problem["detail"].as_str().unwrap().contains(expected), "{body}: {problem}");

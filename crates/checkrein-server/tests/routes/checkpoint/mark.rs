@@ -1,7 +1,8 @@
 use checkrein_core::principal::Role;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::job::{at_its_plan, digest, making, of_agent};
+use crate::cockpit::{page, person};
+use crate::job::{at_its_plan, digest, making, next_round, of_agent};
 
 #[test]
 fn an_approval_against_it_has_to_be_confirmed() {
@@ -28,6 +29,50 @@ fn an_approval_against_it_has_to_be_confirmed() {
     let approve = json!({"verdict": "approve", "digest": digest(&ann, &id), "confirmed": true});
     ann.post(&verdict, &approve).expect(200);
     ann.post(&files, &json!({"file": "plan.md", "mark": "none"})).refused(409, "already-decided");
+}
+
+/// Whoever changes it, and however: by an edit here, or by the agent in the next round (R16).
+#[test]
+fn an_approval_ends_with_the_content_it_was_given_for() {
+    let place = making().start();
+    let ann = place.as_role(Role::Reviewer);
+    let (job, id) = at_its_plan(&ann);
+    let review = |id: &str| ann.get(&format!("/v1/checkpoints/{id}/review")).expect(200).json();
+    let marks = |id: &str| -> Vec<Value> {
+        let review = review(id);
+        let file = |path: &str| {
+            let files = review["diff"]["files"].as_array().unwrap();
+            files.iter().find(|file| file["path"] == path).unwrap().clone()
+        };
+        ["plan.md", "todos.yaml"]
+            .iter()
+            .map(|path| json!([file(path)["mark"], file(path)["mark_lapsed"]]))
+            .collect()
+    };
+    let files = format!("/v1/checkpoints/{id}/files");
+    for file in ["plan.md", "todos.yaml"] {
+        ann.post(&files, &json!({"file": file, "mark": "approved"})).expect(200);
+    }
+    assert_eq!(marks(&id), [json!(["approved", false]), json!(["approved", false])]);
+    let before = review(&id)["head"].clone();
+    let edit = |head: &Value, text: &str| {
+        let write = json!({"path": "plan.md", "action": "write", "text": text});
+        ann.post(&format!("/v1/checkpoints/{id}/edits"), &json!({"head": head, "files": [write]}))
+            .expect(200);
+    };
+    edit(&before, "# Plan of somebody\n");
+    assert_eq!(marks(&id), [json!([null, true]), json!(["approved", false])]);
+    // What was on the screen before is not what would be marked now; what did not change is.
+    let stale = json!({"file": "plan.md", "mark": "approved", "head": before});
+    ann.post(&files, &stale).refused(409, "stale-head");
+    ann.post(&files, &json!({"file": "todos.yaml", "mark": "approved", "head": before})).expect(200);
+    ann.post(&files, &json!({"file": "plan.md", "mark": "approved", "head": review(&id)["head"]}))
+        .expect(200);
+    assert_eq!(marks(&id), [json!(["approved", false]), json!(["approved", false])]);
+    let told = page(&person(&place, Role::Viewer, "vic"), &format!("/runs/{job}"));
+    assert!(told.contains("no longer approved: plan.md"), "{told}");
+    let again = next_round(&ann, &job, &id, &json!([]));
+    assert_eq!(marks(&again)[0], json!([null, true]), "the agent wrote another plan");
 }
 
 #[test]

@@ -48,14 +48,15 @@ fn it_is_bound_to_a_version_where_one_is_named() {
 }
 
 #[test]
-fn a_no_needs_a_reason_and_an_agent_gives_none() {
+fn a_request_for_changes_needs_a_reason_and_an_agent_gives_no_verdict() {
     let place = Place::new();
     let (reviewer, agent) = (place.as_role(Role::Reviewer), place.as_role(Role::Agent));
     ask(&agent, "c1");
-    for verdict in ["reject", "request_changes"] {
-        let silent = json!({"verdict": verdict});
-        reviewer.post("/v1/checkpoints/c1/verdict", &silent).refused(422, "invalid");
-    }
+    let silent = json!({"verdict": "request_changes"});
+    reviewer.post("/v1/checkpoints/c1/verdict", &silent).refused(422, "invalid");
+    ask(&agent, "c2");
+    reviewer.post("/v1/checkpoints/c2/verdict", &json!({"verdict": "reject"})).expect(200);
+    assert_eq!(agent.get("/v1/checkpoints/c2").json()["rejection_reason"], "");
     reviewer.post("/v1/checkpoints/c1/verdict", &json!({"verdict": "maybe"})).refused(422, "invalid");
     for verdict in ["approve", "reject", "request_changes"] {
         let problem = judge(&agent, "c1", verdict).refused(403, "forbidden");
@@ -146,4 +147,52 @@ fn a_request_for_changes_takes_comments_and_may_start_over() {
     ask(&ann, "plain");
     let plain = json!({"verdict": "approve", "comments": [{"text": "x"}]});
     ann.post("/v1/checkpoints/plain/verdict", &plain).refused(422, "invalid");
+}
+
+/// A line that is cut, and a file that is no text: approved only where somebody says so (R17).
+#[test]
+fn what_is_not_shown_has_to_be_confirmed() {
+    let place = making().start();
+    let ann = place.bearer(&place.token(Role::Reviewer, "ann"));
+    let (_, id) = at_its_plan(&ann);
+    let review = || ann.get(&format!("/v1/checkpoints/{id}/review")).expect(200).json();
+    assert_eq!(review()["not_shown"], json!([]));
+    let long = format!("{}; attack()\n", "x".repeat(4_000));
+    let files = json!([
+        {"path": "a.js", "action": "create", "text": long},
+        {"path": "b.bin", "action": "create", "text": "a\u{0}b"},
+    ]);
+    let edit = json!({"head": review()["head"], "message": "m", "files": files});
+    ann.post(&format!("/v1/checkpoints/{id}/edits"), &edit).expect(200);
+    let shown = review();
+    let expected = json!([
+        {"file": "a.js", "line": 1, "text": "10 bytes at the end of the line"},
+        {"file": "b.bin", "text": "a file that is not text"},
+    ]);
+    assert_eq!((&shown["not_shown"], &shown["diff"]["cut"]), (&expected, &json!(true)));
+    let cut = shown["diff"]["files"].as_array().unwrap().iter().find(|file| file["path"] == "a.js").unwrap();
+    assert_eq!((&cut["cut"], &cut["hunks"][0]["lines"][0]["cut_bytes"]), (&json!(true), &json!(10)));
+    let verdict = format!("/v1/checkpoints/{id}/verdict");
+    let approve = json!({"verdict": "approve", "digest": shown["head"]});
+    let problem = ann.post(&verdict, &approve).refused(409, "not-shown");
+    assert_eq!(problem["errors"][0], json!({"path": "a.js:1", "message": "10 bytes at the end of the line"}));
+    assert!(problem["hint"].as_str().unwrap().contains("confirmed"), "{problem}");
+    let approve = json!({"verdict": "approve", "digest": shown["head"], "confirmed": true});
+    ann.post(&verdict, &approve).expect(200);
+    // The same again is no question any more.
+    ann.post(&verdict, &json!({"verdict": "approve", "digest": shown["head"]})).expect(200);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_approved_by_who_confirms_it() {
+    let place = Place::new();
+    let (agent, ann) = (place.as_role(Role::Agent), place.as_role(Role::Reviewer));
+    agent
+        .post("/v1/checkpoints", &json!({"id": "b", "worker": "w", "deliverable_base64": "/wA="}))
+        .expect(201);
+    let expected = json!([{"text": "2 bytes that are not text"}]);
+    assert_eq!(ann.get("/v1/checkpoints/b").expect(200).json()["not_shown"], expected);
+    ann.post("/v1/checkpoints/b/verdict", &json!({"verdict": "approve"})).refused(409, "not-shown");
+    ann.post("/v1/checkpoints/b/verdict", &json!({"verdict": "approve", "confirmed": true})).expect(200);
+    ann.post("/v1/checkpoints/b/verdict", &json!({"verdict": "approve"})).expect(200);
 }

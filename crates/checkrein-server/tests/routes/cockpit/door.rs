@@ -20,6 +20,39 @@ fn nobody_is_told_how_to_sign_in_and_is_led_on() {
     assert!(page(&sam, "/inbox").contains("Nothing waits for you"));
 }
 
+/// A form is sent to an address that is no page: whoever has to sign in again is led back to where it was.
+#[test]
+fn a_login_that_ended_leads_back_to_the_page_of_the_form() {
+    let place = Place::new();
+    ask(&place.as_role(Role::Agent), "c1");
+    let browser = place.client().header("Accept", "text/html").header("Sec-Fetch-Site", "same-origin");
+    let path = "/checkpoints/c1/verdict";
+    for (referer, next) in [
+        (Some("http://127.0.0.1:1/checkpoints/c1?x=1"), "/checkpoints/c1?x=1"),
+        (Some("http://127.0.0.1:1//evil.example"), "/"),
+        (Some("no page"), "/"),
+        (None, "/"),
+    ] {
+        let browser = match referer {
+            Some(referer) => browser.clone().header("Referer", referer),
+            None => browser.clone(),
+        };
+        let asked = post(&browser, path, &[("verdict", "approve")]).expect(401);
+        assert_eq!(hidden(&asked.body, "next"), next, "{referer:?}");
+    }
+    // Where a form goes is no page, and says so as one.
+    let ann = person(&place, Role::Reviewer, "ann");
+    let refused = ann.get(path).expect(405);
+    assert!(
+        refused.body.contains("<!DOCTYPE html>") && refused.body.contains("Go to the inbox"),
+        "{}",
+        refused.body
+    );
+    let program = place.as_role(Role::Reviewer).get("/v1/checkpoints/c1/verdict");
+    assert_eq!(program.status, 405, "{}", program.body);
+    assert!(program.body.contains("method-not-allowed"), "{}", program.body);
+}
+
 #[test]
 fn a_wrong_token_is_told_in_words() {
     let place = Place::new();

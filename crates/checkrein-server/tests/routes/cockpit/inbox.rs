@@ -23,7 +23,8 @@ fn what_waits_is_shown_with_its_reasons_and_decided_in_place() {
     assert_eq!(agent.get("/v1/checkpoints/c1").expect(200).json()["resolved_by"], "ann");
     let inbox = page(&ann, "/inbox");
     assert!(!inbox.contains("data-key=\"c1\"") && inbox.contains("data-key=\"c2\""));
-    let silent = send(&ann, "/checkpoints/c2/verdict", &[("verdict", "reject"), ("digest", &digest)]);
+    let silent =
+        send(&ann, "/checkpoints/c2/verdict", &[("verdict", "request_changes"), ("digest", &digest)]);
     assert!(silent.expect(422).body.contains("Say why"));
     let other = send(
         &ann,
@@ -31,6 +32,34 @@ fn what_waits_is_shown_with_its_reasons_and_decided_in_place() {
         &[("verdict", "reject"), ("digest", &digest), ("reason", "no")],
     );
     assert!(other.expect(409).body.contains("Somebody was faster"));
+}
+
+/// What a row or a page does not show is looked at elsewhere, or confirmed (R17).
+#[test]
+fn nothing_is_approved_that_is_not_shown() {
+    let place = Place::new();
+    let agent = place.as_role(Role::Agent);
+    let ask = |asked: serde_json::Value| agent.post("/v1/checkpoints", &asked).expect(201);
+    let disguised =
+        json!({"question": "Continue?", "run_id": "r", "kind": "check_in", "payload": "the rest"});
+    ask(json!({"id": "disguised", "worker": "w", "deliverable": disguised}));
+    ask(json!({"id": "long", "worker": "w", "deliverable": format!("{}the end", "x ".repeat(400))}));
+    ask(json!({"id": "bytes", "worker": "w", "deliverable_base64": "/wA="}));
+    let ann = person(&place, Role::Reviewer, "ann");
+    assert!(page(&ann, "/checkpoints/disguised").contains("the rest"));
+    assert!(page(&ann, "/checkpoints/long").contains("the end"));
+    let inbox = page(&ann, "/inbox");
+    let row = inbox.split("<article").find(|row| row.contains("data-key=\"long\"")).unwrap();
+    assert!(row.contains("Look at all of it") && !row.contains("data-approve"), "{row}");
+    let bytes = page(&ann, "/checkpoints/bytes");
+    assert!(bytes.contains("Not shown: 2 bytes that are not text"), "{bytes}");
+    let digest = hidden(&bytes, "digest");
+    let status = || agent.get("/v1/checkpoints/bytes").expect(200).json()["status"].clone();
+    let approve = [("verdict", "approve"), ("digest", digest.as_str()), ("confirmed", "yes")];
+    send(&ann, "/checkpoints/bytes/verdict", &approve[..2]).expect(303);
+    assert_eq!(status(), "pending");
+    send(&ann, "/checkpoints/bytes/verdict", &approve).expect(303);
+    assert_eq!(status(), "approved");
 }
 
 #[test]

@@ -4,6 +4,24 @@ use serde_json::{Value, json};
 use super::{page, person, send};
 use crate::job::{give, held, making};
 use crate::place::Place;
+use crate::run::until;
+
+#[test]
+fn a_failed_job_is_not_under_way() {
+    let settings = json!({"agent": "cat > /dev/null; echo broken >&2; exit 3"}).to_string();
+    let path = std::env::var("PATH").unwrap();
+    let place = Place::making().settings(&settings).env("PATH", &path).working().start();
+    let admin = place.as_role(Role::Admin);
+    let id = give(&admin, &json!({"description": "write it"}));
+    until(&admin, &id, "run_ended");
+    let bob = person(&place, Role::Reviewer, "bob");
+    for path in [format!("/runs/{id}"), format!("/runs/{id}/report")] {
+        let shown = page(&bob, &path);
+        assert!(shown.contains("failure") && !shown.contains("under way"), "{path}: {shown}");
+    }
+    let report = admin.get(&format!("/v1/runs/{id}/report")).expect(200).json();
+    assert_eq!(report["phases"][0]["status"], "failure", "{report}");
+}
 
 #[test]
 fn a_job_is_given_followed_and_ended_by_forms() {

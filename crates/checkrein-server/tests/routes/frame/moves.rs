@@ -49,7 +49,7 @@ fn agents_do_not_see_the_sessions_of_others() {
     for command in [json!({"move": "tree"}), json!({"move": "push", "goal": "x"})] {
         other.post("/v1/frames/mine/moves", &command).refused(404, "not-found");
     }
-    assert_eq!(make(&other, "-", &json!({"move": "tree"}))["frames"], json!(null));
+    assert_eq!(make(&other, "-", &json!({"move": "tree"}))["frames"], json!([]));
     assert_eq!(other.get("/v1/frames").expect(200).json()["items"], json!([]));
     // Somebody who may see everything does.
     assert_eq!(

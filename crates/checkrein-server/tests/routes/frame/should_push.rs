@@ -13,12 +13,8 @@ fn the_heuristics_answer() {
     });
     let answer = viewer.post("/v1/frames/should-push", &request).expect(200).json();
     assert_eq!((&answer["should"], &answer["confidence"]), (&json!(false), &json!(39)), "{answer}");
-    for bad in [
-        json!({"errors": 1}),
-        json!({"frame": ["Write docs"]}),
-        json!({"recentFileChanges": null}),
-        json!({"recentFileChanges": [null]}),
-    ] {
+    for bad in [json!({"errors": 1}), json!({"frame": ["Write docs"]}), json!({"recentFileChanges": [null]})]
+    {
         viewer.post("/v1/frames/should-push", &bad).refused(422, "invalid");
     }
 }

@@ -16,6 +16,6 @@ fn a_session_is_shown_with_its_settings_and_suggestions() {
     );
     assert_eq!(shown["suggestions"][0]["id"], id);
     make(&agent, "s1", &json!({"move": "ignore", "id": id}));
-    assert_eq!(agent.get("/v1/frames/s1").expect(200).json()["suggestions"], json!(null));
+    assert_eq!(agent.get("/v1/frames/s1").expect(200).json()["suggestions"], json!([]));
     agent.get("/v1/frames/none").refused(404, "not-found");
 }

@@ -4,6 +4,7 @@ use std::process::Command;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use checkrein_core::principal::Role;
+use checkrein_engine::NewJob;
 use serde_json::json;
 
 use super::{AGENT, give, held, making};
@@ -236,4 +237,24 @@ pub fn try_git(directory: &Path, arguments: &[&str]) -> (String, bool) {
     let output = command.output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     (String::from_utf8_lossy(&said).trim().to_owned(), output.status.success())
+}
+
+#[test]
+fn over_http_the_sandbox_is_what_a_job_gets() {
+    let place = making().sandboxed().start();
+    let admin = place.as_role(Role::Admin);
+    let refused = admin
+        .post("/v1/jobs", &json!({"description": "x", "config_override": {"sandbox": false}}))
+        .refused(422, "invalid");
+    assert!(refused["hint"].as_str().unwrap().contains("`sandbox: off`"), "{refused}");
+    let made = admin.post("/v1/jobs", &json!({"description": "x"})).expect(201).json();
+    assert_eq!(made["config"]["isolation"], "sandbox");
+    // One that was given on the machine without it gets it when it is run again from elsewhere.
+    let new = NewJob { description: "x".to_owned(), directory: place.path().to_owned(), ..NewJob::default() };
+    let (id, _) = place.wait(place.engine.create_job(&crate::place::admin(), new)).unwrap();
+    let own = admin.get(&format!("/v1/jobs/{id}")).expect(200).json();
+    assert_eq!(own["config"]["isolation"], "none");
+    let again = admin.send("POST", &format!("/v1/runs/{id}/rerun"), None).expect(201).json();
+    let again = admin.get(&format!("/v1/jobs/{}", again["run_id"].as_str().unwrap())).expect(200).json();
+    assert_eq!(again["config"]["isolation"], "sandbox");
 }

@@ -22,6 +22,24 @@ fn a_session_is_of_the_token_that_began_it() {
     post(&session.client, &listing).refused(404, "not-found");
 }
 
+/// What is judged is what was sent (R2).
+#[test]
+fn a_number_that_would_be_rounded_is_refused() {
+    let place = Place::new();
+    let session = Session::new(&place.as_role(Role::Agent));
+    let asked = json!({"id": "n", "worker": "w", "deliverable": {"n": 9_007_199_254_740_993_u64}});
+    let said = session.call("request_checkpoint", &asked);
+    let text = said["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(
+        said["result"]["isError"] == true && text.contains("`9007199254740993` would come back"),
+        "{said}"
+    );
+    assert!(text.contains("hint: send it as text"), "{text}");
+    let asked = json!({"id": "n", "worker": "w", "deliverable": {"n": "9007199254740993"}});
+    let said = session.call("request_checkpoint", &asked);
+    assert_eq!(said["result"]["structuredContent"]["status"], "pending", "{said}");
+}
+
 /// A token that is revoked is out, whatever it began.
 #[test]
 fn every_request_is_asked_who_it_is_from() {

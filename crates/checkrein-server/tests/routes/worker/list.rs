@@ -55,7 +55,7 @@ fn processes_that_go_on_with_runs_and_the_queue() {
 
 #[test]
 fn a_job_says_what_a_worker_must_have() {
-    let place = Place::making().settings("agent: cmd:true").start();
+    let place = Place::making().user_settings("sandbox: off\nagent: cmd:true").start();
     let wanted = json!({"description": "x", "requires": ["gpu", "arm64"]});
     let job = place.as_role(Role::Admin).post("/v1/jobs", &wanted).expect(201).json();
     let id = job["run_id"].as_str().unwrap();

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use comrak::arena_tree::NodeEdge;
 use comrak::nodes::{ListType, Node, NodeValue, TableAlignment};
 use comrak::{Arena, Options, parse_document};
 
@@ -78,7 +79,7 @@ pub(super) enum Style {
     Link(String),
 }
 
-/// Deeper than anybody nests; what is deeper is shown without its structure.
+/// Deeper than anybody nests; what is deeper is shown as it is written.
 const DEPTH_MAX: usize = 40;
 
 impl Document {
@@ -93,12 +94,27 @@ impl Document {
         options.extension.autolink = true;
         options.extension.tasklist = true;
         let root = parse_document(&arena, text, &options);
+        if depth(root) > DEPTH_MAX {
+            return Document { leaves: vec![plain(text)] };
+        }
         let mut reading = Reading { leaves: Vec::new(), path: Vec::new(), ids: 0 };
         for child in root.children() {
-            reading.block(child, 0);
+            reading.block(child);
         }
         Document { leaves: reading.leaves }
     }
+}
+
+fn depth(root: Node<'_>) -> usize {
+    let (mut now, mut deepest) = (0_usize, 0);
+    for edge in root.traverse() {
+        match edge {
+            NodeEdge::Start(_) => now = now.saturating_add(1),
+            NodeEdge::End(_) => now = now.saturating_sub(1),
+        }
+        deepest = deepest.max(now);
+    }
+    deepest
 }
 
 /// A text as one block of code.
@@ -119,20 +135,16 @@ struct Reading {
 }
 
 impl Reading {
-    fn block(&mut self, node: Node<'_>, depth: usize) {
+    fn block(&mut self, node: Node<'_>) {
         let value = node.data().value.clone();
-        if depth > DEPTH_MAX {
-            let more = Token { what: What::Text("…".to_owned()), styles: Rc::from([]) };
-            return self.leaf(node, Kind::Paragraph, vec![more]);
-        }
         match value {
-            NodeValue::BlockQuote => self.within(Around::Quote, node, depth),
+            NodeValue::BlockQuote => self.within(Around::Quote, node),
             NodeValue::List(list) => {
                 let start = (list.list_type == ListType::Ordered).then_some(list.start);
-                self.within(Around::List(start), node, depth);
+                self.within(Around::List(start), node);
             }
-            NodeValue::Item(_) => self.within(Around::Item(None), node, depth),
-            NodeValue::TaskItem(task) => self.within(Around::Item(Some(task.symbol.is_some())), node, depth),
+            NodeValue::Item(_) => self.within(Around::Item(None), node),
+            NodeValue::TaskItem(task) => self.within(Around::Item(Some(task.symbol.is_some())), node),
             NodeValue::Table(table) => {
                 let side = |side: &TableAlignment| match side {
                     TableAlignment::Right => "right",
@@ -161,11 +173,11 @@ impl Reading {
         }
     }
 
-    fn within(&mut self, kind: Around, node: Node<'_>, depth: usize) {
+    fn within(&mut self, kind: Around, node: Node<'_>) {
         self.enter(kind);
         let before = self.leaves.len();
         for child in node.children() {
-            self.block(child, depth.saturating_add(1));
+            self.block(child);
         }
         // An empty item is an item all the same.
         if self.leaves.len() == before && matches!(kind, Around::Item(_)) {
@@ -188,30 +200,25 @@ impl Reading {
 
     fn words(&mut self, node: Node<'_>, kind: Kind) {
         let mut tokens = Vec::new();
-        inline(node, &Rc::from([]), &mut tokens, 0);
+        inline(node, &Rc::from([]), &mut tokens);
         self.leaf(node, kind, tokens);
     }
 
     fn row(&mut self, row: Node<'_>, kind: Kind) {
         let mut tokens = Vec::new();
         for cell in row.children() {
-            inline(cell, &Rc::from([]), &mut tokens, 0);
+            inline(cell, &Rc::from([]), &mut tokens);
             tokens.push(Token { what: What::Cell, styles: Rc::from([]) });
         }
         self.leaf(row, kind, tokens);
     }
 }
 
-fn inline(node: Node<'_>, styles: &Rc<[Style]>, out: &mut Vec<Token>, depth: usize) {
+fn inline(node: Node<'_>, styles: &Rc<[Style]>, out: &mut Vec<Token>) {
     for child in node.children() {
         let value = child.data().value.clone();
         let inner = |style: Style| -> Rc<[Style]> { styles.iter().cloned().chain([style]).collect() };
-        let deeper = |style: Style, out: &mut Vec<Token>| {
-            let styles = if depth < DEPTH_MAX { inner(style) } else { Rc::clone(styles) };
-            if depth < DEPTH_MAX.saturating_mul(2) {
-                inline(child, &styles, out, depth.saturating_add(1));
-            }
-        };
+        let deeper = |style: Style, out: &mut Vec<Token>| inline(child, &inner(style), out);
         match value {
             NodeValue::Text(text) => words(&text, styles, out),
             NodeValue::SoftBreak => words(" ", styles, out),
@@ -228,12 +235,9 @@ fn inline(node: Node<'_>, styles: &Rc<[Style]>, out: &mut Vec<Token>, depth: usi
             NodeValue::Image(link) => {
                 let styles = inner(Style::Link(link.url));
                 words("picture: ", &styles, out);
-                if depth < DEPTH_MAX {
-                    inline(child, &styles, out, depth.saturating_add(1));
-                }
+                inline(child, &styles, out);
             }
-            _ if depth < DEPTH_MAX => inline(child, styles, out, depth.saturating_add(1)),
-            _ => {}
+            _ => inline(child, styles, out),
         }
     }
 }

@@ -1,0 +1,153 @@
+//! What a layer says in words nobody knows. It fails closed: a person who misspelt a setting is told, and
+//! nothing runs (X1).
+
+use super::Layer;
+use super::governed::{Field, Governed, Place};
+use super::judge::placed;
+use crate::boundary::BoundaryKind;
+use crate::document::{Gravity, Problem, Problems, closest, listed};
+use crate::policy::block::OverrideBlock;
+use crate::policy::{Level, On, Role, Said, Scope, Setting, Word};
+
+/// What becomes of a level, frequency or tolerance nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Refused, unless it is in a file of an older system.
+    #[default]
+    Strict,
+    /// Ruled as W8 and W9 say, with a warning: for commands that only answer questions.
+    Coercing,
+}
+
+impl Layer {
+    /// Everything in this layer that the scope does not know.
+    pub fn unknown(&self, scope: Scope, reading: Reading) -> Problems {
+        let coerced = self.origin.older || reading == Reading::Coercing;
+        let mut search = Search { layer: self, scope, coerced, problems: Problems::default() };
+        search.governed(Place::Whole, &Governed::from(&self.block));
+        for (phase, own) in self.block.overrides.set().into_iter().flatten() {
+            search.phase_name(phase, &["overrides", phase]);
+            if let Setting::Set(own) = own {
+                search.governed(Place::Phase(phase), &Governed::from(&OverrideBlock::of(own.clone())));
+            }
+        }
+        for (index, phase) in self.block.require_approval_for.set().into_iter().flatten().enumerate() {
+            search.phase_name(phase, &["require_approval_for", &index.to_string()]);
+        }
+        search.problems
+    }
+}
+
+struct Search<'l> {
+    layer: &'l Layer,
+    scope: Scope,
+    coerced: bool,
+    problems: Problems,
+}
+
+impl Search<'_> {
+    fn governed(&mut self, place: Place<'_>, written: &Governed) {
+        self.level(place, written);
+        self.word(place, Field::CheckInFrequency, &written.check_in_frequency);
+        self.word(place, Field::WarningTolerance, &written.warning_tolerance);
+        self.word(place, Field::ErrorTolerance, &written.error_tolerance);
+        self.frequency(place, written);
+        self.triggers(place, written);
+    }
+
+    fn level(&mut self, place: Place<'_>, written: &Governed) {
+        let Some(name) = written.level.set() else { return };
+        if Level::find(self.scope, name).is_some() {
+            return;
+        }
+        let names: Vec<&str> = Level::of(self.scope).map(|level| level.name).collect();
+        let mut hint = choices(name, &names, "levels");
+        if closest(name, names).is_none()
+            && let Some(other) = Level::scope_of(name)
+        {
+            hint = format!("`{name}` is a {other} level; {hint}");
+        }
+        let message = format!("unknown {} level `{name}`", self.scope);
+        let stand_in = Level::with_role(self.scope, Role::ForUnknown).filter(|_| self.coerced);
+        let (gravity, message) = match stand_in {
+            None => (Gravity::Error, message),
+            Some(_) if written.check_in_frequency.set().is_some() => {
+                (Gravity::Warning, format!("{message}, ignored"))
+            }
+            Some(stand_in) => (Gravity::Warning, format!("{message}, using `{}`", stand_in.name)),
+        };
+        self.say(gravity, &place.path("level"), message, hint);
+    }
+
+    fn word<T: Word>(&mut self, place: Place<'_>, field: Field, setting: &Setting<Said<T>>) {
+        let Some(word) = setting.set().and_then(|said| said.unknown.as_deref()) else { return };
+        let words: Vec<&str> = T::WORDS.iter().map(|(name, _)| *name).collect();
+        let hint = choices(word, &words, "values");
+        let message = format!("unknown {} `{word}`", field.name());
+        let (gravity, message) = match self.coerced {
+            false => (Gravity::Error, message),
+            true => (Gravity::Warning, format!("{message}, {}", T::UNKNOWN_MEANS)),
+        };
+        self.say(gravity, &place.path(field.name()), message, hint);
+    }
+
+    /// A frequency is sugar for a trigger, and a job has no steps of its own to hold at.
+    fn frequency(&mut self, place: Place<'_>, written: &Governed) {
+        let Some(said) = written.check_in_frequency.set() else { return };
+        let (Some(trigger), Some(reached)) = (said.meaning.trigger(), self.scope.boundaries()) else {
+            return;
+        };
+        if reached.iter().any(|kind| trigger.on == On::Kind(kind.clone())) {
+            return;
+        }
+        let message = format!("a {} never checks in `{}`", self.scope, said.word());
+        let path = place.path(Field::CheckInFrequency.name());
+        self.say(Gravity::Error, &path, message, "write `hold_at` or a level instead".to_owned());
+    }
+
+    fn triggers(&mut self, place: Place<'_>, written: &Governed) {
+        for (index, trigger) in written.hold_at.set().into_iter().flatten().enumerate() {
+            let On::Kind(kind) = &trigger.on else { continue };
+            let index = index.to_string();
+            let field = Field::HoldAt.name();
+            let path: Vec<&str> = place.path(field).into_iter().chain([index.as_str(), "on"]).collect();
+            if let Some(reached) = self.scope.boundaries().filter(|reached| !reached.contains(kind)) {
+                let names: Vec<&str> = reached.iter().map(BoundaryKind::name).chain(["*"]).collect();
+                let hint = choices(kind.name(), &names, "values");
+                let message = format!("a {} has no boundary `{kind}` to hold at", self.scope);
+                self.say(Gravity::Error, &path, message, hint);
+            } else if let (Place::Phase(_), BoundaryKind::Complete) = (place, kind) {
+                let message = "completion belongs to the whole, a phase does not hold there".to_owned();
+                let hint = "move it to `hold_at` of the autonomy block".to_owned();
+                self.say(Gravity::Error, &path, message, hint);
+            }
+        }
+    }
+
+    /// Which phases there are is checked against the workflow; a name it is in any case.
+    fn phase_name(&mut self, phase: &str, path: &[&str]) {
+        if phase.trim().is_empty() {
+            let message = "a phase has a name, found nothing".to_owned();
+            self.say(
+                Gravity::Error,
+                path,
+                message,
+                "write the name of a phase, such as `release`".to_owned(),
+            );
+        }
+    }
+
+    fn say(&mut self, gravity: Gravity, path: &[&str], message: String, hint: String) {
+        let problem = Problem { gravity, ..Problem::error("", message).hint(hint) };
+        self.problems.push(placed(problem, Some(self.layer), path));
+    }
+}
+
+/// The nearest word, and all there are.
+fn choices(word: &str, known: &[&str], what: &str) -> String {
+    let valid = format!("valid {what}: {}", listed(known.iter().copied()));
+    match closest(word, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? {valid}"),
+        None => valid,
+    }
+}
