@@ -336,6 +336,10 @@ impl From<EngineError> for CliError {
             EngineError::CommentsTooLate(_) => {
                 Some("`checkrein review ID --comment …` adds them for the next round")
             }
+            EngineError::OpenConflict { base: Some(_), .. } => Some(
+                "merge that branch into the branch `checkrein review ID` names, commit, and approve again; or let the agent \
+                 do it: `checkrein request-changes ID -m 'settle the conflict'`",
+            ),
             EngineError::OpenConflict { .. } => Some(
                 "push a commit that settles it to the branch `checkrein review ID` names, or let the agent do it: \
                  `checkrein request-changes ID -m 'settle the conflict'`",

@@ -114,8 +114,8 @@ pub enum EngineError {
     BadTodos { id: CheckpointId, problem: String },
     #[error("`{0}` was decided before; the comments were not added")]
     CommentsTooLate(CheckpointId),
-    #[error("`{id}` cannot be merged: there is a conflict in {}", files.join(", "))]
-    OpenConflict { id: CheckpointId, files: Vec<String> },
+    #[error("`{id}` cannot be merged{}: there is a conflict in {}", into(base.as_deref()), files.join(", "))]
+    OpenConflict { id: CheckpointId, files: Vec<String>, base: Option<String> },
     #[error("`{file}` did not change in review `{id}`")]
     NotInReview { id: CheckpointId, file: String },
     #[error("`{file}` has {}, there is no line {line}", count(*lines as u64, "line"))]
@@ -202,4 +202,9 @@ pub enum EngineError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Transfer(#[from] TransferError),
+}
+
+/// What something cannot be merged into, where that is another branch than usual.
+fn into(base: Option<&str>) -> String {
+    base.map(|base| format!(" into branch `{base}`")).unwrap_or_default()
 }

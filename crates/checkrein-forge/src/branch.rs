@@ -28,6 +28,11 @@ impl Names {
         self.branch("main")
     }
 
+    /// The branch a job started from, as it was when the result did not fit it.
+    pub fn base(&self) -> Branch {
+        self.branch("base")
+    }
+
     /// Where the result of a job is left for its person, in the repository the job started from.
     pub fn result(&self) -> Branch {
         self.branch("result")

@@ -132,6 +132,12 @@ impl Bare {
     }
 
     /// Moves a branch from one commit to the next. A branch that has it already is as good.
+    /// Puts a branch back to where it was before a merge that is not to count yet.
+    pub fn take_back_merge(&self, branch: &Branch, merged: &Oid, before: &Oid) -> Result<(), ForgeError> {
+        let expected = Expected::At(merged.clone());
+        self.change(Transaction::default().set(branch.reference(), before, expected))
+    }
+
     pub(crate) fn advance(&self, branch: &Branch, from: &Oid, to: &Oid) -> Result<Oid, ForgeError> {
         let expected = Expected::At(from.clone());
         match self.change(Transaction::default().set(branch.reference(), to, expected)) {

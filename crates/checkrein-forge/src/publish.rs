@@ -13,6 +13,7 @@ use crate::identity::Signature;
 use crate::log::{FORMAT, commits, range};
 use crate::merge::{Conflict, MergedTree, author};
 use crate::oid::Oid;
+use crate::refs::{Expected, Transaction};
 use crate::repository::{Bare, FETCH, Source};
 
 /// What is published, where to.
@@ -22,6 +23,8 @@ pub struct Publish<'a> {
     pub source: &'a Source,
     /// The head of the job's main branch that was approved.
     pub head: &'a Oid,
+    /// The head of its last phase, which may have taken in later commits of the branch the job started from.
+    pub work: &'a Oid,
     /// A directory that is the job's alone and stays behind, such as `.checkrein/job` (decision X12).
     pub without: &'a str,
     /// Who merges, where the branch went on meanwhile.
@@ -36,8 +39,8 @@ pub enum Published {
     Moved { branch: String, from: Oid, to: Oid },
     /// The result is on a branch of its own; `hint` says how to get it.
     Beside { branch: String, commit: Oid, hint: String },
-    /// The result is on a branch of its own, and merging it needs a person.
-    Conflict { branch: String, commit: Oid, conflict: Conflict, hint: String },
+    /// Nothing was published: the branch changed the same lines meanwhile (decision R9).
+    Conflict { branch: String, conflict: Conflict },
 }
 
 impl Bare {
@@ -65,6 +68,7 @@ impl Bare {
             return Ok(Published::Beside { branch, commit, hint });
         };
         self.fetch(&source.directory, &format!("+{there}:refs/checkrein/upstream"))?;
+        let result = self.joined_with_base(publish, &there, result)?;
         if self.contains(&there, &result)? {
             return Ok(Published::Moved { branch: name.clone(), from: source.commit.clone(), to: there });
         }
@@ -77,9 +81,8 @@ impl Bare {
                     self.commit_tree(&tree, &[&there, &result], publish.by, publish.by, &message)?
                 }
                 MergedTree::Conflict(conflict) => {
-                    let why = format!("branch `{name}` changed the same lines meanwhile");
-                    let (branch, commit, hint) = beside(result, &why)?;
-                    return Ok(Published::Conflict { branch, commit, conflict, hint });
+                    self.keep_base(&there)?;
+                    return Ok(Published::Conflict { branch: name.clone(), conflict });
                 }
             }
         };
@@ -95,6 +98,40 @@ impl Bare {
         let scaffold = ["update-ref", "-d", &format!("refs/heads/{branch}"), merged.as_str()];
         self.git().call_on(&source.directory, scaffold).run()?;
         Ok(Published::Moved { branch: name.clone(), from: there, to: merged })
+    }
+
+    /// Where the work took in later commits of the branch it started from, the result comes from them too: what was settled
+    /// there is not met again.
+    pub(crate) fn joined_with_base(
+        &self,
+        publish: &Publish<'_>,
+        there: &Oid,
+        result: Oid,
+    ) -> Result<Oid, ForgeError> {
+        let Some(base) = self.merge_base(there, publish.work)? else { return Ok(result) };
+        if self.contains(&result, &base)? {
+            return Ok(result);
+        }
+        let Some(last) = self.log(None, publish.head, 1)?.into_iter().next() else { return Ok(result) };
+        // The time is that of the last commit, so that doing it again makes the same one.
+        let by = publish.by.identity.at(last.committed_at_seconds);
+        let message = format!("merge {}\n", self.names().result());
+        self.commit_tree(&self.tree_of(&result)?, &[&base, &result], &by, &by, &message)
+    }
+
+    /// Where a branch does not fit the one the job started from, as that is in its repository now.
+    pub fn conflict_with_base(&self, source: &Source, head: &Oid) -> Result<Option<Conflict>, ForgeError> {
+        let Some(name) = &source.branch else { return Ok(None) };
+        let Some(there) = self.source_head(source, &format!("refs/heads/{name}"))? else { return Ok(None) };
+        self.fetch(&source.directory, &format!("+{there}:refs/checkrein/upstream"))?;
+        self.keep_base(&there)?;
+        self.conflict_between(head, &there)
+    }
+
+    /// Keeps the branch the job started from among its own, for those who settle what does not fit.
+    pub(crate) fn keep_base(&self, there: &Oid) -> Result<(), ForgeError> {
+        let base = self.names().base().reference();
+        self.change(Transaction::default().set(base, there, Expected::Anything))
     }
 
     /// The job's commits again without its own directory; those that are empty then are left out. Where phases
@@ -113,6 +150,11 @@ impl Bare {
                 if !parents.contains(parent) {
                     parents.push(parent.clone());
                 }
+            }
+            // What has nothing to leave out stays itself, such as commits of the branch the job started from.
+            if tree == commit.tree && parents == commit.parents {
+                again.insert(commit.oid.clone(), (commit.oid, tree));
+                continue;
             }
             if let [only] = parents.as_slice()
                 && self.tree_among(&again, only)? == tree

@@ -75,7 +75,7 @@ impl User {
 
     fn publish(&self, head: &Oid) -> Published {
         let by = engine().at(NOW + 500);
-        let publish = Publish { source: &self.source, head, without: ".checkrein/job", by: &by };
+        let publish = Publish { source: &self.source, head, work: head, without: ".checkrein/job", by: &by };
         self.bare.publish(&publish).unwrap()
     }
 }
@@ -163,10 +163,10 @@ fn a_branch_that_went_on_is_merged_or_the_conflict_is_shown() {
                 assert_eq!(sh(&user.repository, &["show", &format!("{to}:a")]), "1\nagent\n3");
                 assert_eq!(sh(&user.repository, &["show", &format!("{to}:other")]), "x");
             }
-            Published::Conflict { conflict, branch, .. } if conflicts => {
-                assert_eq!(conflict.files[0].path, "a".into());
+            Published::Conflict { conflict, branch } if conflicts => {
+                assert_eq!((conflict.files[0].path.clone(), branch.as_str()), ("a".into(), "main"));
                 assert_eq!(sh(&user.repository, &["rev-parse", "main"]), there);
-                assert_eq!(sh(&user.repository, &["show", &format!("{branch}:a")]), "1\nagent\n3");
+                assert_eq!(sh(&user.repository, &["branch", "--list", "checkrein/*"]), "");
             }
             other => panic!("{path}: {other:?}"),
         }
@@ -195,7 +195,7 @@ fn hooks_of_the_repository_do_not_run_and_a_commit_alone_has_no_branch() {
     std::process::Command::new("chmod").arg("+x").arg(&hook).status().unwrap();
     let head = user.change(&[("b", "2\n")]);
     let by = engine().at(NOW);
-    let publish = Publish { source: &source, head: &head, without: ".checkrein/job", by: &by };
+    let publish = Publish { source: &source, head: &head, work: &head, without: ".checkrein/job", by: &by };
     assert!(matches!(user.bare.publish(&publish).unwrap(), Published::Beside { .. }));
     assert!(!marker.exists());
 }

@@ -97,6 +97,8 @@ pub struct ConflictShown {
     pub files: Vec<(String, Option<String>)>,
     pub messages: Vec<String>,
     pub kept_on: Option<String>,
+    /// The branch the job started from, if that is what does not fit.
+    pub base: Option<String>,
 }
 
 /// Text that cannot command a terminal, with its line breaks and tabs.
@@ -329,6 +331,7 @@ fn conflict(told: &Value) -> Option<ConflictShown> {
         files: met.files.iter().map(|path| (one_line(path), both_sides(path))).collect(),
         messages: met.messages.iter().map(|message| one_line(message)).collect(),
         kept_on: met.kept_on.as_deref().map(one_line),
+        base: met.base.as_deref().map(one_line),
     })
 }
 

@@ -16,7 +16,7 @@ use super::look::forge_of;
 use super::pace::Went;
 use super::show::{self, off};
 use super::{LookError, Pace, tell};
-use crate::job::{JobPlace, JobRepository, Landed, land_here, source, told};
+use crate::job::{JobPlace, JobRepository, Landed, OtherSide, land_here, recorded, source};
 use crate::run::RunView;
 use crate::{Engine, EngineError, now};
 
@@ -55,6 +55,13 @@ pub(crate) async fn land(engine: &Engine, view: &mut RunView) -> Result<Landing,
 
 async fn there(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Command, LookError> {
     let connected = engine.connect(at, &view.run.id).await?.found(engine, at, &view.run).await?;
+    let complete = view.run.job().is_some_and(|(_, job)| {
+        job.phase.work.as_ref().is_some_and(|work| work.result.outcome == AgentOutcome::JobComplete)
+    });
+    // What is merged there stays merged, so this is looked at first.
+    if complete && let Some(conflict) = conflict_with_base(engine, &view.run, &connected, at).await? {
+        return Ok(Command::Conflict(conflict));
+    }
     let mut landed = Landed::default();
     let pull = view.run.job().and_then(|(_, job)| job.pull().cloned());
     let pull = match pull {
@@ -67,7 +74,9 @@ async fn there(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Comm
         None => Merging::Here(None),
     };
     match (merged, &pull) {
-        (Merging::Conflict(conflict), _) => return Ok(Command::Conflict(told(conflict, None))),
+        (Merging::Conflict(conflict), _) => {
+            return Ok(Command::Conflict(recorded(conflict, OtherSide::Main)));
+        }
         (Merging::Barred { said }, pull) => return barred(&view.run, &connected, pull.as_ref(), said).await,
         (Merging::There { commit }, Some(pull)) => {
             match follow(engine, &view.run, &connected, commit.as_deref()).await? {
@@ -83,7 +92,7 @@ async fn there(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Comm
                     landed.notes.push(note);
                     match merge_here(engine, &view.run, &connected).await? {
                         Ok(merged) => landed.merged = merged,
-                        Err(conflict) => return Ok(Command::Conflict(told(conflict, None))),
+                        Err(conflict) => return Ok(Command::Conflict(recorded(conflict, OtherSide::Main))),
                     }
                 }
             }
@@ -97,13 +106,10 @@ async fn there(engine: &Engine, view: &mut RunView, at: &ForgeAt) -> Result<Comm
             landed.notes.extend(note);
             match merge_here(engine, &view.run, &connected).await? {
                 Ok(merged) => landed.merged = merged,
-                Err(conflict) => return Ok(Command::Conflict(told(conflict, None))),
+                Err(conflict) => return Ok(Command::Conflict(recorded(conflict, OtherSide::Main))),
             }
         }
     }
-    let complete = view.run.job().is_some_and(|(_, job)| {
-        job.phase.work.as_ref().is_some_and(|work| work.result.outcome == AgentOutcome::JobComplete)
-    });
     if complete {
         landed.published = publish(engine, &view.run, &connected, at).await?;
     }
@@ -264,6 +270,34 @@ async fn conflict(
     .await
 }
 
+/// Whether the result of a job does not fit the branch of the forge that it started from (R9). What is merged there already
+/// fitted.
+async fn conflict_with_base(
+    engine: &Engine,
+    run: &Run,
+    connected: &Connected,
+    at: &ForgeAt,
+) -> Result<Option<job::Conflict>, LookError> {
+    let merged = run
+        .job()
+        .is_some_and(|(_, job)| job.pull().is_some_and(|pull| pull.settled == Some(Settled::Merged)));
+    if at.made || merged {
+        return Ok(None);
+    }
+    let (run, remote) = (run.clone(), Arc::clone(&connected.remote));
+    let place = JobPlace::of(&engine.store, &run.id);
+    off(move || {
+        let repository = JobRepository::look(&run, &place)?;
+        let Some((definition, job)) = run.job() else { return Ok(None) };
+        let Some(source) = source(definition)? else { return Ok(None) };
+        let head = job.phase.work.as_ref().map(|work| work.head.as_str()).unwrap_or_default();
+        let found = repository.bare.conflict_with_base_at(&remote, &source, &Oid::parse(head)?)?;
+        let name = source.branch.unwrap_or_default();
+        Ok(found.map(|found| recorded(found, OtherSide::Base(name))))
+    })
+    .await
+}
+
 enum Followed {
     To {
         main: Oid,
@@ -367,11 +401,13 @@ async fn publish(
         let (place, roams) = (JobPlace::of(&engine.store, &run.id), engine.roams(&run));
         off(move || {
             let repository = JobRepository::look(&run, &place)?;
-            let Some((definition, _)) = run.job() else { return Ok(None) };
+            let Some((definition, job)) = run.job() else { return Ok(None) };
             let Some(source) = source(definition)? else { return Ok(None) };
             let without = definition.repository.artefacts().trim_end_matches('/');
             let (head, by) = (repository.main()?, repository.engine.at(now().as_second()));
-            let publish = Publish { source: &source, head: &head, without, by: &by };
+            let work = job.phase.work.as_ref().map(|work| work.head.as_str()).unwrap_or_default();
+            let work = Oid::parse(work)?;
+            let publish = Publish { source: &source, head: &head, work: &work, without, by: &by };
             let published = repository.bare.publish_to(&remote, &publish)?;
             // Whoever would have to do it again elsewhere needs it, until it is recorded.
             let served = matches!(published, PublishedThere::Moved { .. } | PublishedThere::Nothing);
@@ -390,7 +426,7 @@ async fn publish(
         Some(PublishedThere::Moved { branch, to }) => {
             Some(format!("branch `{branch}` of {place} is at {to} now"))
         }
-        Some(PublishedThere::Beside { branch, onto, why }) => {
+        Some(PublishedThere::Beside { branch, onto, why, conflict }) => {
             let Some(onto) = onto else {
                 return Ok(Some(format!("the result is on branch `{branch}` of {place}: {why}")));
             };
@@ -403,6 +439,17 @@ async fn publish(
             let new =
                 NewPull { title: &title, body: &body, head_branch: &branch, base_branch: &onto, key: &key };
             match connected.remote.open(&new).await {
+                Ok(pull) if pull.state == PullState::Merged => {
+                    Some(format!("the result was merged into `{onto}`: {}", pull.url))
+                }
+                // A job is not completed while its result does not fit (R9); what was merged by hand cannot be held again.
+                Ok(pull) if let Some(conflict) = conflict => {
+                    let files = recorded(conflict, OtherSide::Base(onto.clone())).files.join(", ");
+                    return Err(LookError::trouble(format!(
+                        "the result does not fit branch `{onto}` any more: settle the conflict in {files} and merge {}",
+                        pull.url
+                    )));
+                }
                 Ok(pull) => {
                     Some(format!("the result waits to be merged into `{onto}`: {} ({why})", pull.url))
                 }

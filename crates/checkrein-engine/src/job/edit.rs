@@ -2,7 +2,6 @@
 
 use checkrein_core::checkpoint::CheckpointId;
 use checkrein_core::principal::Principal;
-use checkrein_core::run::job::Conflict;
 use checkrein_core::run::{Command, RunId};
 use checkrein_core::shown::{characters, hides_something};
 use checkrein_forge::{
@@ -106,7 +105,7 @@ impl Engine {
         let message = message(settlement.message.as_deref(), || settlement.words())?;
         let settled = settlement.files.clone();
         let change = move |repository: &JobRepository, branch: &Branch, head: &Oid, there: &[TreeEntry]| {
-            let other = other_side(repository, branch, &met)?;
+            let (other, _) = repository.other_side(branch, &met)?;
             let conflict = repository.bare.conflict_between(head, &other)?;
             let theirs = repository.bare.list_files(&other)?;
             let missing: Vec<String> = conflict
@@ -214,16 +213,6 @@ pub(super) fn stands_at(view: &RunView, id: &str) -> Result<(CheckpointId, Strin
         (Some(at), Some(head)) => Ok((CheckpointId::new(at.clone())?, head)),
         _ => Err(EngineError::NotAReview(id.to_owned())),
     }
-}
-
-/// What the branch does not fit: work that waits beside it, or what it is to be merged into.
-fn other_side(repository: &JobRepository, branch: &Branch, met: &Conflict) -> Result<Oid, EngineError> {
-    if met.kept_on.is_some()
-        && let Some(work) = repository.bare.unmerged_work(branch)?
-    {
-        return Ok(work);
-    }
-    Ok(repository.main()?)
 }
 
 /// In whose name a person's commits are made. It is never the engine's or the agent's.

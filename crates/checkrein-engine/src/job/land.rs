@@ -4,9 +4,10 @@ use checkrein_core::run::job::{self, AgentOutcome, JobPhase};
 use checkrein_core::run::{Command, Run, RunId, RunStatus};
 use checkrein_forge::{ForgeError, MergeRequest, Merged, Oid, Publish, Published};
 
+use super::conflict::{OtherSide, recorded};
 use super::place::JobPlace;
 use super::repository::{JobRepository, source};
-use super::work::{blocking, told};
+use super::work::blocking;
 use crate::{Engine, EngineError, now};
 
 /// What merging needs to know.
@@ -71,11 +72,12 @@ impl Landing {
         let repository = JobRepository::open(&self.id, &self.definition, &self.place, self.at)?;
         let work = self.phase.work.clone().unwrap_or_default();
         let (branch, head) = (repository.branch(&self.phase), Oid::parse(&work.head)?);
+        let (complete, main_before) = (work.result.outcome == AgentOutcome::JobComplete, repository.main()?);
         let merged = match before.merged {
             Some(main) => Some(main),
             None => match repository.merge_phase(run, self.at)? {
                 Ok(merged) => merged,
-                Err(conflict) => return Ok(Command::Conflict(told(conflict, None))),
+                Err(conflict) => return Ok(Command::Conflict(recorded(conflict, OtherSide::Main))),
             },
         };
         let changed = merged.is_some();
@@ -85,8 +87,26 @@ impl Landing {
         };
         let mut landed =
             job::Landed { main: main.to_string(), changed, notes: before.notes, ..job::Landed::default() };
+        if complete {
+            landed.published = match (before.published, self.publish(&repository, &main, &head)?) {
+                (None, Err(conflict)) => {
+                    // The phase is merged once its result fits: until then it can be corrected like any other.
+                    repository.bare.take_back_merge(&repository.names.main(), &main, &main_before)?;
+                    return Ok(Command::Conflict(conflict));
+                }
+                // Its forge has it.
+                (Some(there), Err(conflict)) => {
+                    let (base, files) = (conflict.base.unwrap_or_default(), conflict.files.join(", "));
+                    Some(format!("{there}; here, branch `{base}` does not fit it: conflict in {files}"))
+                }
+                (Some(there), Ok(Some(here))) if self.definition.repository != job::Repository::Own => {
+                    Some(format!("{there}; here, {here}"))
+                }
+                (there, Ok(here)) => there.or(here),
+            };
+        }
         repository.bare.discard_clone(&self.place.clone())?;
-        if work.result.outcome == AgentOutcome::JobComplete {
+        if complete {
             repository.bare.discard_rested(&self.place.clone())?;
         }
         if self.phase.review.is_some() {
@@ -102,41 +122,38 @@ impl Landing {
             }
             Err(error) => return Err(error.into()),
         }
-        if work.result.outcome == AgentOutcome::JobComplete {
-            landed.published = match (before.published, self.publish(&repository, &main)?) {
-                (Some(there), Some(here)) if self.definition.repository != job::Repository::Own => {
-                    Some(format!("{there}; here, {here}"))
-                }
-                (there, here) => there.or(here),
-            };
-        }
         Ok(Command::Land(landed))
     }
 
-    /// The branch a job started from gets its result once, at the end.
-    fn publish(&self, repository: &JobRepository, head: &Oid) -> Result<Option<String>, EngineError> {
+    /// The branch a job started from gets its result once, at the end, unless it changed the same lines meanwhile.
+    fn publish(
+        &self,
+        repository: &JobRepository,
+        head: &Oid,
+        work: &Oid,
+    ) -> Result<Result<Option<String>, job::Conflict>, EngineError> {
         // Its forge has it; the repository it started from is on another machine.
         if repository.copied && self.definition.repository != job::Repository::Own {
-            return Ok(None);
+            return Ok(Ok(None));
         }
         let Some(source) = source(&self.definition)? else {
             let (branch, path) = (repository.names.main(), repository.bare.path().display());
             let told =
                 format!("the result is on branch `{branch}` of {path}: get it with `git clone {path}`");
-            return Ok(Some(told));
+            return Ok(Ok(Some(told)));
         };
         let without = self.definition.repository.artefacts().trim_end_matches('/');
         let by = repository.engine.at(self.at);
-        let published = repository.bare.publish(&Publish { source: &source, head, without, by: &by })?;
-        Ok(Some(match published {
+        let published =
+            repository.bare.publish(&Publish { source: &source, head, work, without, by: &by })?;
+        Ok(Ok(Some(match published {
             Published::Nothing => "the job changed nothing outside its own files".to_owned(),
             Published::Moved { branch, to, .. } => format!("branch `{branch}` is at {to} now"),
             Published::Beside { branch, hint, .. } => format!("the result is on branch `{branch}`: {hint}"),
-            Published::Conflict { branch, conflict, hint, .. } => {
-                let files: Vec<String> = conflict.files.iter().map(|file| file.path.to_string()).collect();
-                format!("the result is on branch `{branch}`, with a conflict in {}: {hint}", files.join(", "))
+            Published::Conflict { branch, conflict } => {
+                return Ok(Err(recorded(conflict, OtherSide::Base(branch))));
             }
-        }))
+        })))
     }
 }
 

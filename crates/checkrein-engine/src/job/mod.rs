@@ -5,6 +5,7 @@
 
 mod artefacts;
 mod attempt_token;
+mod conflict;
 mod create;
 mod edit;
 mod file;
@@ -37,10 +38,11 @@ pub use round::Round;
 pub use serve::BranchesWanted;
 pub use thread::{Thread, threads};
 
+pub(crate) use conflict::{OtherSide, recorded};
 pub(crate) use hand_in::out;
 pub(crate) use isolation::{GivenFrom, choose_isolation};
 pub(crate) use land::{Landed, land_here, show};
 pub(crate) use place::{JobPlace, clear_up, forget, hand_on};
 pub(crate) use prepare::{keep_work, take_back};
 pub(crate) use repository::{JobRepository, find_git, identities, names_of, source};
-pub(crate) use work::{blocking, perform, told};
+pub(crate) use work::{blocking, perform};

@@ -205,6 +205,7 @@ fn on_branch(
         plan: text("plan.md"),
         workspace: text("workspace.md"),
         main: repository.names.main().to_string(),
+        base: repository.names.base().to_string(),
         ..Default::default()
     };
     let changed = match (&phase.work, untold) {

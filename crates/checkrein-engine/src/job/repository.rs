@@ -79,6 +79,18 @@ impl JobRepository {
         }
     }
 
+    /// What the result of a job is compared with: the commit it started from, or what the branch took in since of the one
+    /// it started from.
+    pub fn compared_with(&self, definition: &JobDefinition, head: &Oid) -> Result<Oid, ForgeError> {
+        match self.bare.head(&self.names.base())?.filter(|_| definition.repository != Repository::Own) {
+            Some(base) => match self.bare.merge_base(&base, head)? {
+                Some(common) => Ok(common),
+                None => self.start(definition),
+            },
+            None => self.start(definition),
+        }
+    }
+
     /// Shows a branch in the repository the job started from. The job's own is what counts, so that this
     /// cannot be done is no harm.
     pub fn mirror(&self, definition: &JobDefinition, branch: &Branch) {
@@ -102,7 +114,7 @@ impl JobRepository {
     }
 
     /// The repository the job started from, where it is on this machine.
-    fn source(&self, definition: &JobDefinition) -> Option<Source> {
+    pub(super) fn source(&self, definition: &JobDefinition) -> Option<Source> {
         if self.copied { None } else { source(definition).ok().flatten() }
     }
 

@@ -10,7 +10,7 @@ use checkrein_core::run::job::{
     Author, Comment, FileMark, FileMarks, JobDefinition, JobState, NewComment, ReviewOf, Todo, TodoList, kind,
 };
 use checkrein_core::run::{Command, Run, RunEvent, RunId, RunStatus};
-use checkrein_forge::{Branch, Change, Commit, Conflict, Diff, DiffLimits, Oid, TreeEntry};
+use checkrein_forge::{Change, Commit, Conflict, Diff, DiffLimits, Oid, TreeEntry};
 use checkrein_store::{StoredCheckpoint, Version};
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use super::edit::stands_at;
 use super::place::JobPlace;
 use super::repository::JobRepository;
 use super::round::of_round;
-use super::work::{blocking, changes, told};
+use super::work::{blocking, changes};
 use crate::authority::{Act, require};
 use crate::checkpoint::{CheckpointView, expect_version};
 use crate::run::RunView;
@@ -158,7 +158,8 @@ impl Engine {
             number.and_then(|number| u32::try_from(number).ok()).unwrap_or(1)
         };
         let (phase, revision) = (number("phase_number"), number("revision"));
-        let clashes = reviewed.open && asked.get("conflict").is_some_and(|conflict| !conflict.is_null());
+        let met = reviewed.view.run.job().and_then(|(_, job)| job.phase.work.as_ref()?.conflict.clone());
+        let met = met.filter(|_| reviewed.open);
         let run = reviewed.view.run.clone();
         let place = JobPlace::of(&self.store, &run.id);
         blocking(move || {
@@ -174,7 +175,13 @@ impl Engine {
             let human = human.map(|commit| commit.oid.clone()).collect();
             let since_last_round =
                 before.map(|before| repository.bare.diff(&before, &head, &limits)).transpose()?;
-            let conflict = if clashes { clash(&repository, &branch, &head)? } else { None };
+            let conflict = match met {
+                Some(met) => {
+                    let (other, _) = repository.other_side(&branch, &met)?;
+                    repository.bare.conflict_between(&head, &other)?
+                }
+                None => None,
+            };
             let own = definition.repository.artefacts();
             let names = ["plan.md", "todos.yaml", "workspace.md", "feedback.md"];
             let artefact = |name: &&str| {
@@ -427,13 +434,10 @@ impl Engine {
                 let todos = todos_changed(&repository, definition, job, known.as_str(), &head);
                 // Whoever pushes beside work that is kept has settled it; what main does not take is not settled.
                 let met = job.phase.work.as_ref().and_then(|work| work.conflict.as_ref());
-                let still = match met {
-                    Some(met) if met.kept_on.is_none() => {
-                        repository.bare.conflict_between(&repository.main()?, &head)?
-                    }
-                    _ => None,
+                let still = match met.filter(|met| met.kept_on.is_none()) {
+                    Some(met) => repository.still_met(&run, &branch, met, &head)?,
+                    None => None,
                 };
-                let still = still.map(|found| told(found, None));
                 Ok(Some((head, changes(&files), todos, still, lapsed)))
             })
             .await?;
@@ -471,19 +475,6 @@ impl Reviewed {
 
 pub(super) fn asked(content: Option<&Content>) -> Value {
     content.and_then(|content| serde_json::from_slice(&content.bytes).ok()).unwrap_or_default()
-}
-
-/// Work that waits beside its branch does not fit the branch; otherwise the branch does not fit what it is
-/// to be merged into.
-fn clash(
-    repository: &JobRepository,
-    branch: &Branch,
-    head: &Oid,
-) -> Result<Option<Conflict>, checkrein_forge::ForgeError> {
-    match repository.bare.unmerged_work(branch)? {
-        Some(work) => repository.bare.conflict_between(head, &work),
-        None => repository.bare.conflict_between(&repository.main()?, head),
-    }
 }
 
 /// Every comment of the review from its first round on, and what was said about files.

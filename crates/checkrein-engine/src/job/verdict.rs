@@ -79,12 +79,10 @@ impl Engine {
                     return Err(EngineError::NotShown { id, omissions });
                 }
             }
-            let met = job.phase.work.as_ref().and_then(|work| work.conflict.as_ref());
-            // Work that is kept beside the branch stays where it is; what main does not take cannot be merged.
-            if let Some(met) = met.filter(|met| met.kept_on.is_none())
-                && request.verdict == Verdict::Approve
+            if request.verdict == Verdict::Approve
+                && let Some(met) = self.open_conflict(&view.run).await?
             {
-                return Err(EngineError::OpenConflict { id: id.clone(), files: met.files.clone() });
+                return Err(EngineError::OpenConflict { id, files: met.files, base: met.base });
             }
             self.check_comments(&view, &request.comments).await?;
             let hold = view.run.state.hold.as_ref().map_or(0, |hold| hold.number);

@@ -12,15 +12,16 @@ use checkrein_core::config::agent::{AgentKind, AgentSpec};
 use checkrein_core::finding::Category;
 use checkrein_core::response::Response;
 use checkrein_core::run::job::{
-    AgentOutcome, AgentResult, Conflict, Datasource, FileChange, Isolation, JobDefinition, JobPhase, Stage,
-    TodoList, Whole, Work, over_budget,
+    AgentOutcome, AgentResult, Datasource, FileChange, Isolation, JobDefinition, Stage, TodoList, Whole,
+    Work, over_budget,
 };
 use checkrein_core::run::{Finished, Run};
-use checkrein_forge::{Branch, Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
+use checkrein_forge::{Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
 use uuid::Uuid;
 
 use super::artefacts;
 use super::attempt_token;
+use super::conflict::{OtherSide, recorded};
 use super::hand_in::{exchange, out};
 use super::isolation::{cache, isolated};
 use super::outcome::{Outcome, outcome};
@@ -501,15 +502,16 @@ fn describe(
         Landing::Nothing | Landing::Forward => None,
     });
     if let Some(Landing::Conflict { conflict, kept_on }) = collected.map(|collected| collected.landing) {
-        work.conflict = Some(told(conflict, Some(kept_on.to_string())));
+        work.conflict = Some(recorded(conflict, OtherSide::Kept(kept_on.to_string())));
     }
     let head = artefacts::write(repository, run, &prepared.branch, &taken, &work, at)?;
     for path in missing(repository, &head, &work.result.deliverables)? {
         let text = format!("the deliverable `{path}` is not there");
         outcome.response.warn_of(Category::Validation, text);
     }
-    if work.conflict.is_none() {
-        work.conflict = unsettled(repository, &prepared.branch, phase, &head)?;
+    let met = phase.work.as_ref().and_then(|work| work.conflict.as_ref());
+    if let Some(met) = met.filter(|_| work.conflict.is_none()) {
+        work.conflict = repository.still_met(run, &prepared.branch, met, &head)?;
     }
     work.head = head.to_string();
     work.lapsed = lapsed(repository, job, &head)?;
@@ -517,7 +519,7 @@ fn describe(
     work.files = changes(&repository.bare.changed_files(&base, &head)?);
     work.files_total = work.files.len();
     if work.result.outcome == AgentOutcome::JobComplete {
-        let start = repository.start(definition)?;
+        let start = repository.compared_with(definition, &head)?;
         let files = changes(&repository.bare.changed_files(&start, &head)?);
         work.whole = Some(Whole { base: start.to_string(), files_total: files.len(), files });
     }
@@ -556,34 +558,6 @@ fn missing<'d>(
         !path.is_empty() && there.iter().any(within)
     };
     Ok(named.into_iter().filter(|path| !is_there(path)).collect())
-}
-
-/// A conflict that was met before and is still there: with work that waits beside the branch, or with what the
-/// branch is to be merged into.
-fn unsettled(
-    repository: &JobRepository,
-    branch: &Branch,
-    phase: &JobPhase,
-    head: &Oid,
-) -> Result<Option<Conflict>, ForgeError> {
-    let met = phase.work.as_ref().and_then(|work| work.conflict.as_ref());
-    if let Some(kept_on) = met.and_then(|met| met.kept_on.clone())
-        && let Some(work) = repository.bare.unmerged_work(branch)?
-    {
-        let found = repository.bare.conflict_between(head, &work)?;
-        return Ok(found.map(|found| told(found, Some(kept_on))));
-    }
-    if met.is_none() {
-        return Ok(None);
-    }
-    let found = repository.bare.conflict_between(&repository.main()?, head)?;
-    Ok(found.map(|found| told(found, None)))
-}
-
-/// A conflict as it is remembered.
-pub(crate) fn told(found: checkrein_forge::Conflict, kept_on: Option<String>) -> Conflict {
-    let files = found.files.iter().map(|file| file.path.to_string()).collect();
-    Conflict { files, messages: found.messages, kept_on }
 }
 
 fn own_commits(repository: &JobRepository, since: &Oid, head: &Oid) -> Result<usize, ForgeError> {

@@ -135,7 +135,7 @@ impl Bare {
         if merges.is_empty() {
             return Ok(Vec::new());
         }
-        let ours = self.references(&[self.names().main(), branch.unmerged()].map(|ours| ours.reference()))?;
+        let ours = self.references(&self.mergeable(branch))?;
         let mut joined = Vec::new();
         for commit in merges {
             for other in commit.parents.iter().skip(1) {

@@ -93,9 +93,9 @@ impl Bare {
         let inside = place.join(".git");
         let failed = |error| ForgeError::file(&inside, error);
         // What the branch may have to be merged with comes along.
-        let (main, unmerged) = (self.names().main().reference(), branch.unmerged().reference());
-        let mut references = self.references(&[main.clone(), unmerged.clone()])?;
-        references.retain(|name, _| *name == main || *name == unmerged);
+        let ours = self.mergeable(branch);
+        let mut references = self.references(&ours)?;
+        references.retain(|name, _| ours.contains(name));
         references.insert(branch.reference(), head.clone());
         self.write_repository(&inside, branch, &references, agent).map_err(failed)?;
 
@@ -108,6 +108,13 @@ impl Bare {
             Files::There => &["read-tree", "HEAD"],
         };
         self.git().call_on(&inside, read).env("GIT_WORK_TREE", place).unsynced().run().map(drop)
+    }
+
+    /// The references a branch may have to be merged with: the job's main branch, work that waits beside the branch, and
+    /// the branch the job started from.
+    fn mergeable(&self, branch: &Branch) -> [String; 3] {
+        let names = self.names();
+        [names.main(), branch.unmerged(), names.base()].map(|ours| ours.reference())
     }
 
     fn write_repository(

@@ -160,6 +160,10 @@ pub fn conflict(review: &Review) -> Vec<Row> {
     if let Some(branch) = &conflict.kept_on {
         rows.push(Row::new(Ink::Plain, format!("The agent's work is on branch {branch}.")));
     }
+    if let Some(base) = &conflict.base {
+        let moved = format!("Branch {base} changed the same lines since the job began. Nothing was merged.");
+        rows.push(Row::new(Ink::Plain, moved));
+    }
     for (name, both) in &conflict.files {
         rows.push(Row::blank());
         rows.push(Row::new(Ink::Heading, name.clone()).stop());
@@ -169,7 +173,13 @@ pub fn conflict(review: &Review) -> Vec<Row> {
         }
     }
     rows.push(Row::blank());
-    let how = "Push a commit that settles it, or request changes: then the agent does.";
+    let how = match &conflict.base {
+        Some(base) => format!(
+            "Merge branch {base} into {}, commit, and approve again; or request changes: then the agent does it.",
+            review.branch
+        ),
+        None => "Push a commit that settles it, or request changes: then the agent does.".to_owned(),
+    };
     rows.push(Row::new(Ink::Plain, how));
     rows
 }

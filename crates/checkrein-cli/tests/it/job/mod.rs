@@ -1,5 +1,6 @@
 //! Jobs with scripted agents, one file per area: real git, real processes.
 
+mod base;
 mod branch;
 mod cancel;
 mod chat;

@@ -128,21 +128,6 @@ fn a_branch_that_went_on_is_merged() {
 }
 
 #[test]
-fn a_branch_that_changed_the_same_lines_is_left_alone() {
-    let place = with_repository(scene(r#"case $n in 2) echo agent > readme; work ;; *) usual ;; esac"#));
-    let repo = place.path().join("repo");
-    let job = job(place, &["--repo", "repo", "--autonomy", "review"], 3);
-    fs::write(repo.join("readme"), "from carla\n").unwrap();
-    let carlas = commit(&repo, "meanwhile");
-    git(&repo, &["switch", "--quiet", "--create", "other"]);
-    job.approve(0);
-    assert_eq!(git(&repo, &["rev-parse", "main"]), carlas);
-    let told = published(&job);
-    assert!(told.contains("conflict in readme"), "{told}");
-    assert_eq!(git(&repo, &["show", &format!("checkrein/{}/result:readme", job.id)]), "agent");
-}
-
-#[test]
 fn the_repository_around_here_is_taken() {
     let place = with_repository(scene("usual"));
     let deep = place.path().join("repo/deep/er");

@@ -24,6 +24,8 @@ pub struct OnBranch {
     pub human_commits: Vec<String>,
     /// The name of the job's main branch.
     pub main: String,
+    /// The name under which the agent has the branch the job started from, where the result did not fit it.
+    pub base: String,
     /// What an attempt without a result left.
     pub left: LeftInClone,
 }
@@ -88,11 +90,15 @@ pub fn brief(run: &Run, branch: &OnBranch) -> String {
         section(&mut out, "What people changed", text.trim_end());
     }
     if let Some(conflict) = phase.work.as_ref().and_then(|work| work.conflict.as_ref()) {
-        let other = conflict.kept_on.clone().unwrap_or_else(|| branch.main.clone());
+        let other = match (&conflict.kept_on, &conflict.base) {
+            (Some(kept_on), _) => kept_on,
+            (None, Some(_)) => &branch.base,
+            (None, None) => &branch.main,
+        };
         let mut text = format!(
             "Merging met a conflict. Resolve it on this branch: merge `{}` into it, settle these files, and \
              commit the merge.\n\n",
-            one_line(&other)
+            one_line(other)
         );
         bullets(&mut text, &conflict.files);
         section(&mut out, "Conflict", text.trim_end());

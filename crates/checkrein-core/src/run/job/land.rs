@@ -29,11 +29,18 @@ pub struct Conflict {
     /// Where the agent's side is, if it is not on the phase's branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_on: Option<String>,
+    /// The branch the job started from, if that is what changed the same lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
 }
 
 impl Conflict {
     pub(super) fn met_by(&self, phase: &str) -> String {
-        format!("Merging {phase} meets a conflict in {}", self.files.join(", "))
+        let files = self.files.join(", ");
+        match &self.base {
+            Some(base) => format!("The result does not fit branch `{base}` any more: conflict in {files}"),
+            None => format!("Merging {phase} meets a conflict in {files}"),
+        }
     }
 }
 
@@ -63,7 +70,7 @@ pub(in crate::run) fn barred(moved: &mut Move<'_>, text: String) {
     hold(moved, At { at: Boundary::Phase, phase: Some(phase.name()), task: None }, text);
 }
 
-/// It stays held, and shows the conflict; nothing is lost (L12).
+/// It stays held, and shows the conflict; nothing is lost (L12, R9).
 pub(in crate::run) fn conflicted(moved: &mut Move<'_>, conflict: Conflict) {
     let Some((_, job)) = moved.run.job() else { return };
     let phase = job.phase.clone();

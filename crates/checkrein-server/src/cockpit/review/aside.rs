@@ -34,8 +34,11 @@ fn verdict(visit: &Visit, material: &Material) -> Markup {
         .filter(|file| file.mark == Some(FileMark::ChangesRequested))
         .map(|file| file.path.as_str())
         .collect();
-    let held_by_conflict =
-        review.conflict.is_object() && review.conflict.get("kept_on").is_none_or(serde_json::Value::is_null);
+    // Whether the branch a job started from fits by now is found out when it is approved.
+    let held_by_conflict = review.conflict.is_object()
+        && ["kept_on", "base"]
+            .iter()
+            .all(|with| review.conflict.get(with).is_none_or(serde_json::Value::is_null));
     let undelivered =
         review.comments.iter().filter(|comment| !comment.delivered && !comment.from_agent).count();
     html! {

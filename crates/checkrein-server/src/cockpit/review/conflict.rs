@@ -14,6 +14,7 @@ pub fn section(visit: &Visit, material: &Material) -> Markup {
     let review = &material.review;
     let list = |name: &str| review.conflict.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     let (texts, messages) = (list("texts"), list("messages"));
+    let base = review.conflict.get("base").and_then(Value::as_str);
     let kept = review.conflict.get("kept_on").and_then(Value::as_str);
     html! {
         @if review.open && !review.conflict.is_null() {
@@ -22,6 +23,9 @@ pub fn section(visit: &Visit, material: &Material) -> Markup {
                 p {
                     @if let Some(kept) = kept {
                         "What the agent did does not fit what was pushed meanwhile. Its work is kept on " code { (shown(kept)) } "."
+                    } @else if let Some(base) = base {
+                        "Branch " code { (shown(base)) } " changed the same lines since the job began. Nothing was merged. Settle it here, or merge "
+                        code { (shown(base)) } " into " code { (shown(&review.branch)) } " yourself; then approve again."
                     } @else {
                         "The branch does not fit what it is to be merged into. Nothing is lost, and nothing is merged until both fit."
                     }
