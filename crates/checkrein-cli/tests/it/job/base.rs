@@ -51,10 +51,7 @@ fn the_job_stays_held_and_shows_the_conflict() {
     assert_eq!(git(&repo, &["branch", "--list", "checkrein/*/result"]), "");
     let seen = job.place.run(&["review", &job.id, "--plain"]).stdout;
     assert!(seen.contains("Branch main changed the same lines since the job began"), "{seen}");
-    assert!(
-        seen.contains(&format!("Merge branch main into {}", asked["branch"].as_str().unwrap())),
-        "{seen}"
-    );
+    assert!(seen.contains(&format!("Merge branch main into {}", branch(&job))), "{seen}");
     assert!(seen.contains("<<<<<<<") && seen.contains("from carla"), "{seen}");
     let refused = job.ann("approve", &[], 6);
     assert!(refused.stderr.contains("cannot be merged into branch `main`: there is a conflict in readme"));
