@@ -206,7 +206,7 @@ fn frames_and_words_in_checkrein_yaml() {
             ),
             (
                 "frames:\n  heuristics:\n    mine: {family: push, score: errors > 3}\n    broken: {family: pop, score: 'errors +'}\n    duration: {family: pop, score: '1'}\n  enabledHeuristics: [mine, broken]\n",
-                "error checkrein.yaml:4:5: frames.heuristics.broken: not an expression: ERROR: <input>:1:9: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER} | errors + | ........^, ignored\nerror checkrein.yaml:5:5: frames.heuristics.duration: a built-in heuristic has this name, ignored\nerror checkrein.yaml:6:29: frames.enabledHeuristics[1]: unknown heuristic `broken`, ignored; valid are failure_boundary, context_switch, complexity, duration, goal_completion, stagnation, context_overflow",
+                "error checkrein.yaml:4:5: frames.heuristics.broken: not an expression: `errors` is not known; there are goal, artifacts, successes, failures, noProgressTurns, tokens, contextLimit, ignored\nerror checkrein.yaml:5:5: frames.heuristics.duration: a built-in heuristic has this name, ignored\nerror checkrein.yaml:6:29: frames.enabledHeuristics[1]: unknown heuristic `broken`, ignored; valid are failure_boundary, context_switch, complexity, duration, goal_completion, stagnation, context_overflow",
             ),
             ("classify: {severity: {high: {add: [outage]}}, category: {style: {replace: [nit$]}}}\n", ""),
             (

@@ -8,8 +8,8 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         let plain = normal(candidate);
         let distance = strsim::damerau_levenshtein(&word, &plain);
         let longer = word.chars().count().max(plain.chars().count());
-        // A third of the word may be wrong: enough for typos, too little for another word.
-        if distance * 3 <= longer && best.is_none_or(|(least, _)| distance < least) {
+        // Two of five letters may be wrong: enough for `fase`, too little for another word.
+        if distance * 5 <= longer * 2 && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
     }
@@ -42,6 +42,7 @@ mod tests {
             ("limit", Some("limits")),
             ("eror_tolerance", Some("error_tolerance")),
             ("colour", None),
+            ("lebl", Some("level")),
             ("", None),
         ] {
             assert_eq!(closest(word, words), expected, "{word}");

@@ -10,6 +10,7 @@ mod context_switch;
 mod custom;
 mod duration;
 mod evaluate;
+mod expression;
 mod failure_boundary;
 mod goal_completion;
 mod keyword;

@@ -1333,7 +1333,7 @@ fn a_run_holds_only_where_it_comes_by() {
         (
             Job,
             "{hold_at: [{on: fase}]}",
-            "start:1:13: hold_at[0].on: a job has no boundary `fase` to hold at\n  hint: valid values: `phase`, `complete`, `*`",
+            "start:1:13: hold_at[0].on: a job has no boundary `fase` to hold at\n  hint: did you mean `phase`? valid values: `phase`, `complete`, `*`",
         ),
         (
             Job,
