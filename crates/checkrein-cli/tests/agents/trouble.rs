@@ -97,6 +97,25 @@ fn an_outage_is_tried_again_by_a_worker() {
 }
 
 #[test]
+fn an_outage_pauses_a_workflow_too() {
+    for (fault, tried_again) in [
+        (json!({"status": 429, "retry_after": 3600, "times": 1}), true),
+        (json!({"status": 401, "times": 1}), false),
+    ] {
+        let place = Place::with(json!({"answers": [{"says": "Write the notes", "turns": [
+            {"calls": [{"run": "echo notes >> notes.md"}]}, {"text": "written", "fault": fault}]}]}));
+        place.write("flow.yaml", "id: notes\nagent: builtin\nphases:\n  build:\n    steps: [{id: first, run: echo first >> log}, {id: write, agent: Write the notes}]\n");
+        place.expect(&["run", "flow.yaml", "--yes"], 7);
+        let run = place.shown();
+        assert_eq!((&run["status"], run["retry_at"].is_string()), (&json!("paused"), tried_again), "{run}");
+        assert_eq!(run["response_totals"]["errors"], 0, "an outage is no finding: {run}");
+        place.expect(&["resume", &place.id()], 0);
+        assert_eq!(place.shown()["status"], "completed");
+        assert_eq!(std::fs::read_to_string(place.path().join("log")).unwrap(), "first\n", "once");
+    }
+}
+
+#[test]
 fn a_conversation_that_is_too_long_begins_anew() {
     let long = "x".repeat(9_000);
     let mut script = job_with(json!([

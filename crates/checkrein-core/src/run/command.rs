@@ -85,6 +85,13 @@ pub enum Command {
     Pause {
         by: String,
     },
+    /// The agent of a step cannot work: its key is missing, or its model is away. The step is made again on resume.
+    Stall {
+        start: u64,
+        reason: String,
+        /// Whether it passes by itself, so that it is tried again by itself.
+        outage: bool,
+    },
     Resume {
         by: String,
     },
@@ -149,7 +156,7 @@ impl Command {
             Command::Finish(_) => CommandKind::Finish,
             Command::Lose { .. } => CommandKind::Lose,
             Command::Answer { .. } => CommandKind::Answer,
-            Command::Pause { .. } => CommandKind::Pause,
+            Command::Pause { .. } | Command::Stall { .. } => CommandKind::Pause,
             Command::Resume { .. } => CommandKind::Resume,
             Command::Cancel { .. } => CommandKind::Cancel,
             Command::Remedy(_) => CommandKind::Remedy,

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{CheckIn, Hold, PhaseStatus, Place, Run, RunEvent, RunStatus, Stopped, UnderWay, job};
+use super::{CheckIn, Hold, PhaseStatus, Place, RETRIER, Run, RunEvent, RunStatus, Stopped, UnderWay, job};
 use crate::decision::StepOrHook;
 use crate::run::Boundary;
 use crate::tally::Tally;
@@ -64,6 +64,7 @@ impl Run {
                     }
                 }
                 if attempt.judged {
+                    state.outages = 0;
                     state.tally.add(&attempt.response);
                     state.since_check_in.add(&attempt.response);
                     if state.job.is_none() {
@@ -165,8 +166,15 @@ impl Run {
                 state.status = RunStatus::Paused;
                 state.ended_at = Some(now);
                 state.retry_at = *retry_at;
+                if state.job.is_none() && retry_at.is_some() {
+                    state.outages = state.outages.saturating_add(1);
+                }
             }
-            RunEvent::RunResumed { .. } => {
+            RunEvent::RunResumed { by } => {
+                // A person who resumes it begins the waits anew.
+                if by != RETRIER {
+                    state.outages = 0;
+                }
                 state.status = RunStatus::Running;
                 state.ended_at = None;
                 state.retry_at = None;

@@ -163,8 +163,15 @@ pub struct State {
     /// When a paused run is resumed by itself, if a server or a worker runs then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Timestamp>,
+    /// How often in a row the model of a step's agent was away; those of a job are counted by phase.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outages: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Box<JobState>>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Who resumes a run that was paused until its model answers again.
@@ -318,6 +325,7 @@ impl Run {
             started_at: None,
             ended_at: None,
             retry_at: None,
+            outages: 0,
             job: definition.job.as_ref().map(|_| Box::new(JobState::new())),
         };
         let mut run = Run { id, definition, state };
@@ -384,6 +392,7 @@ impl Run {
                 });
             }
             Command::Pause { by } => pause::pause(&mut moved, by),
+            Command::Stall { start, reason, outage } => pause::stall(&mut moved, start, reason, outage)?,
             Command::Resume { by } => resume::resume(&mut moved, by),
             Command::Cancel { by, reason } => cancel::cancel(&mut moved, by, reason),
             Command::Comment { comment, by, author } => job::comment(&mut moved, comment, by, author)?,

@@ -154,6 +154,11 @@ fn drive(plan_text: &str, autonomy: &str, responses: Value, script: &[&str]) -> 
             let response = left.get_mut(&task.name).and_then(Vec::pop).unwrap_or_else(|| json!({}));
             match response.as_str() {
                 Some("pause") => Command::Pause { by: "ann".to_owned() },
+                Some(stalls @ ("outage" | "no key")) => Command::Stall {
+                    start: run.state.starts,
+                    reason: stalls.to_owned(),
+                    outage: stalls == "outage",
+                },
                 Some("lose") => Command::Lose { start: run.state.starts },
                 _ => finished(&run, &[response]),
             }
@@ -385,6 +390,14 @@ fn a_run_goes_on_until_it_must_not() {
             "a( x#1 paused paused resumed y#1 ):success shown:0w0e completed",
         ),
         (
+            "the model of a step's agent is away, then its key is missing",
+            "a: x y",
+            end_only,
+            json!({"y": ["no key", "outage"]}),
+            &["resume", "resume"],
+            "a( x#1 paused paused resumed paused paused resumed y#1 ):success shown:0w0e completed",
+        ),
+        (
             "lost and repeated",
             "a: x y",
             end_only,
@@ -510,4 +523,30 @@ fn a_step_that_requires_something_waits_for_whoever_has_it() {
     run.apply(finished(&run, &[serde_json::json!({})]), now).unwrap();
     // What comes after it is anybody's again.
     assert_eq!((run.due(), required(&run)), (Some(Effect::Attempt { start: 4 }), vec!["linux".to_owned()]));
+}
+
+#[test]
+fn an_outage_is_tried_again_later_and_later_until_the_step_has_a_result() {
+    let definition = definition(plan("a: x y"), "{}");
+    let (mut run, _) = created(&definition);
+    let stall = |run: &Run, outage| Command::Stall { start: run.state.starts, reason: "away".into(), outage };
+    let resume = |by: &str| Command::Resume { by: by.to_owned() };
+    run.apply(Command::Start, Timestamp::UNIX_EPOCH).unwrap();
+    let mut waits = Vec::new();
+    let steps = [(true, RETRIER), (true, RETRIER), (true, "ann"), (true, RETRIER), (false, RETRIER)];
+    for (outage, resumed_by) in steps {
+        let command = stall(&run, outage);
+        run.apply(command, Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(run.state.status, RunStatus::Paused);
+        waits.push(run.state.retry_at.map(|at| at.as_second()));
+        run.apply(resume(resumed_by), Timestamp::UNIX_EPOCH).unwrap();
+    }
+    assert_eq!(waits, [Some(30), Some(60), Some(120), Some(30), None]);
+    let done = finished(&run, &[json!({})]);
+    run.apply(done, Timestamp::UNIX_EPOCH).unwrap();
+    let stale = Command::Stall { start: 1, reason: "away".into(), outage: true };
+    assert!(matches!(run.clone().apply(stale, Timestamp::UNIX_EPOCH), Err(Refusal::StaleAttempt { .. })));
+    let command = stall(&run, true);
+    run.apply(command, Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(run.state.retry_at.map(|at| at.as_second()), Some(30));
 }

@@ -36,10 +36,20 @@ const RESPONSE_BYTES_MAX: u64 = 16 << 20;
 
 pub(crate) enum Performed {
     Finished(Box<Finished>),
+    /// Its agent could not work, and it has no result.
+    Stalled(Stalled),
     /// It was told to end before it had a result.
     Stopped,
     /// The process that watches over it was killed, and it was ended.
     Lost,
+}
+
+/// Why the agent of a step could not work.
+pub(crate) struct Stalled {
+    pub start: u64,
+    pub reason: String,
+    /// Whether its model was away, which passes.
+    pub outage: bool,
 }
 
 /// Performs the attempts of one run, one after the other, under one supervisor.
@@ -116,7 +126,19 @@ impl Performer {
         if ended.why == Why::Stopped {
             return Ok(Performed::Stopped);
         }
-        let responses = responses(&prepared, task, &ended, settings);
+        let told = prepared.hosted.as_ref().map(|_| {
+            let mut follower = Follower::of(&prepared.attempt.stdout);
+            follower.listen();
+            follower.told
+        });
+        if let Some(told) = &told
+            && let Some(reason) = told.blocked.as_ref().or(told.unavailable.as_ref())
+        {
+            let (start, reason) = (under_way.start, reason.clone());
+            let outage = told.blocked.is_none();
+            return Ok(Performed::Stalled(Stalled { start, reason, outage }));
+        }
+        let responses = responses(&prepared, task, &ended, told, settings);
         let _ = AgentFile::named(&prepared.response).remove();
         Ok(finished(responses, Some(&ended), Some(prepared.base)))
     }
@@ -450,7 +472,13 @@ fn secret_values(run: &Run, settings: &Settings, own: impl Fn(&str) -> Option<St
     secrets
 }
 
-fn responses(prepared: &Prepared, task: &Task, ended: &Ended, settings: &Settings) -> Vec<Response> {
+fn responses(
+    prepared: &Prepared,
+    task: &Task,
+    ended: &Ended,
+    told: Option<Told>,
+    settings: &Settings,
+) -> Vec<Response> {
     let timed_out = |what: &str, time: Option<Duration>| {
         let time = time.map(|time| Written(time).to_string()).unwrap_or_default();
         vec![Response::failure(format!("Step timed out: {what} {time}"))]
@@ -462,14 +490,6 @@ fn responses(prepared: &Prepared, task: &Task, ended: &Ended, settings: &Setting
         Why::WallTimeout => return timed_out("it took longer than", task.timeout),
         Why::IdleTimeout => return timed_out("it was silent for", task.idle_timeout),
         Why::Exited | Why::Stopped => {}
-    }
-    let told = prepared.hosted.as_ref().map(|_| {
-        let mut follower = Follower::of(&prepared.attempt.stdout);
-        follower.listen();
-        follower.told
-    });
-    if let Some(reason) = told.as_ref().and_then(|told| told.blocked.clone()) {
-        return vec![Response::failure(format!("The agent cannot go on: {reason}"))];
     }
     let mut responses = match returned(prepared, ended.stdout.truncated) {
         None => vec![Response::normalise(&json!({}), settings.classifier())],

@@ -19,7 +19,7 @@ use checkrein_store::{After, Commit, CommitError, Reach, RunCommit, RunRow, Stay
 use jiff::Timestamp;
 use tokio::sync::watch as notice;
 
-use super::attempt::{Performed, Performer};
+use super::attempt::{Performed, Performer, Stalled};
 use super::log::Log;
 use super::place::Place;
 use super::{History, RunView};
@@ -636,6 +636,9 @@ impl Driver<'_> {
                 Some(Command::Pause { by: self.by.name.clone() })
             }
             (_, Performed::Finished(finished)) => Some(Command::Finish(*finished)),
+            (_, Performed::Stalled(Stalled { start, reason, outage })) => {
+                Some(Command::Stall { start, reason, outage })
+            }
             (_, Performed::Lost) => {
                 let start = self.view.run.state.starts;
                 // A process that was killed is silent before it has let go of its lock.
