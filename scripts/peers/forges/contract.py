@@ -248,6 +248,30 @@ def rewritten(scene):
     assert offered["head"]["ref"].endswith("/result"), offered["head"]
 
 
+def base_conflicts(scene):
+    """A result that does not fit the branch the job began at is held until it does."""
+    scene.begin()
+    scene.work()
+    desk = desk_of(scene)
+    scene.held(1)
+    desk.approve()
+    review = scene.held(3)
+    desks.commit_on(desk.url(), "main", "letter.txt", "Dear nobody,\n", desk.api.header())
+    there, number = desk.head("main"), desk.number()
+    desk.approve()
+    held = scene.held(3, round=2)
+    assert (held["conflict"]["files"], held["conflict"]["base"]) == (["letter.txt"], "main"), held["conflict"]
+    assert desk.head("main") == there and not desk.is_merged(desk.pull(number)), desk.pull(number)
+    desks.settle_on(desk.url(), review["branch"], "main", "letter.txt", "Dear both,\n", desk.api.header())
+    until("the review to move", lambda: (r := scene.review())["head"] != review["head"] and r["conflict"] is None)
+    desk.approve()
+    scene.ends()
+    git("fetch", "--quiet", desk.url(), "main", cwd=scene.repo, header=desk.api.header())
+    assert git("show", "FETCH_HEAD:letter.txt", cwd=scene.repo) == "Dear both,"
+    git("merge-base", "--is-ancestor", there, "FETCH_HEAD", cwd=scene.repo)
+    assert desk.files("main") == {"readme", "letter.txt"}, desk.files("main")
+
+
 def merge_taken_away(scene):
     """A merge that somebody takes out of the job's main branch again is made again; the phase is not lost."""
     forge = scene.forge
@@ -494,7 +518,7 @@ def made_for_a_team(scene):
 
 
 ANYWHERE = (whole, started_over)
-FORGES = (whose_word_counts, verdicts_from_here, answered_there, seen_before, rewritten, merge_taken_away, deleted, retargeted, protected, checks, renamed, hinted,
+FORGES = (whose_word_counts, verdicts_from_here, answered_there, seen_before, rewritten, base_conflicts, merge_taken_away, deleted, retargeted, protected, checks, renamed, hinted,
           made_for_it, made_for_a_team)
 # They take the forge away from everybody.
 ALONE = (away,)

@@ -231,3 +231,18 @@ def commit_on(repository, branch, file, text, header=None):
         git("push", "--quiet", "origin", branch, cwd=place, header=header)
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def settle_on(repository, branch, other, file, text, header=None):
+    """Ann merges another branch into one, with a file as she wants it, and pushes."""
+    place = tempfile.mkdtemp(prefix="checkrein-ann-")
+    try:
+        git("clone", "--quiet", "--branch", branch, str(repository), place, header=header)
+        git("merge", "--quiet", f"origin/{other}", cwd=place, check=False)
+        with open(f"{place}/{file}", "w") as out:
+            out.write(text)
+        git("add", "--all", cwd=place)
+        git("commit", "--quiet", "-m", f"Ann settles {file}", cwd=place)
+        git("push", "--quiet", "origin", branch, cwd=place, header=header)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
