@@ -5,7 +5,7 @@ use std::path::Path;
 use checkrein_core::classify::Classifier;
 use checkrein_core::duration::Written;
 use checkrein_core::response::Response;
-use checkrein_core::run::job::{AgentOutcome, AgentResult, JobDefinition};
+use checkrein_core::run::job::{AgentOutcome, AgentResult, JobDefinition, LeftOut, bound};
 use serde_json::{Map, Value, json};
 
 use crate::agent_dir::AgentFile;
@@ -61,12 +61,14 @@ pub(super) fn outcome(
         Why::IdleTimeout => return timed_out("it was silent for", definition.idle_timeout),
         Why::Exited | Why::Stopped => {}
     }
-    let value = match read(result_file) {
+    let (value, left_out) = match read(result_file) {
         Ok(Some(mut value)) => {
+            // Half of a secret would not be known as one.
             clean(&mut value);
-            value
+            let left_out = bound(&mut value);
+            (value, left_out)
         }
-        Ok(None) => Value::Object(Map::new()),
+        Ok(None) => (Value::Object(Map::new()), LeftOut::default()),
         Err(reason) => return failed(reason),
     };
     let (mut result, odd) = AgentResult::read(&value);
@@ -97,7 +99,12 @@ pub(super) fn outcome(
             None => result.summary.clone(),
         });
     }
-    Outcome { result, response }
+    let mut outcome = Outcome { result, response };
+    for text in left_out.told {
+        // What was not looked at must not be why it goes on.
+        if left_out.findings { outcome.block(text) } else { outcome.response.warn(text) }
+    }
+    outcome
 }
 
 /// With a capital letter, as what ends a run is written.

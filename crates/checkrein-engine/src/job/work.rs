@@ -1,5 +1,6 @@
 //! One attempt of a job: the agent works in its clone, and what it left becomes a commit and a result.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::Poll;
@@ -13,7 +14,7 @@ use checkrein_core::finding::Category;
 use checkrein_core::response::Response;
 use checkrein_core::run::job::{
     AgentOutcome, AgentResult, Datasource, FileChange, Isolation, JobDefinition, Stage, TodoList, Whole,
-    Work, over_budget,
+    Work, bound_todos, over_budget,
 };
 use checkrein_core::run::{Finished, Run};
 use checkrein_forge::{Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
@@ -486,7 +487,10 @@ fn describe(
             .text(&taken, &definition.repository.artefact("todos.yaml"))
             .map(|text| TodoList::read(&text))
         {
-            Some(Ok(list)) => outcome.result.next_todos = list.todos,
+            Some(Ok(mut list)) => {
+                bound_todos(&mut list.todos).into_iter().for_each(|text| outcome.response.warn(text));
+                outcome.result.next_todos = list.todos;
+            }
             Some(Err(error)) => outcome.response.warn(format!("todos.yaml cannot be used: {error}")),
             None => {}
         }
@@ -548,15 +552,14 @@ fn missing<'d>(
     if named.is_empty() {
         return Ok(named);
     }
-    let there: Vec<String> =
-        repository.bare.list_files(head)?.iter().map(|entry| entry.path.to_string()).collect();
-    let is_there = |path: &&String| {
-        let path = path.trim().trim_start_matches("./").trim_end_matches('/');
-        let within = |file: &String| {
-            file.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        !path.is_empty() && there.iter().any(within)
-    };
+    let mut there: HashSet<String> = HashSet::new();
+    for entry in repository.bare.list_files(head)? {
+        let path = entry.path.to_string();
+        there.extend(path.match_indices('/').filter_map(|(end, _)| path.get(..end)).map(str::to_owned));
+        there.insert(path);
+    }
+    let is_there =
+        |path: &&String| there.contains(path.trim().trim_start_matches("./").trim_end_matches('/'));
     Ok(named.into_iter().filter(|path| !is_there(path)).collect())
 }
 

@@ -62,6 +62,27 @@ fn an_agent_may_say_that_it_failed_or_is_blocked() {
     assert_eq!(blocked.calls().len(), 2);
 }
 
+/// What is handed in is kept for ever and read by people; a list of any length is no reason to be busy with it.
+#[test]
+fn more_than_a_result_may_hold_is_left_out() {
+    let todos = r#"python3 -c "import json; print(json.dumps({'next_todos': ['x'] * 200000}))" > "$CHECKREIN_RESULT""#;
+    let file = "seq 600 | sed 's/^/- todo /' > todos.yaml";
+    for (agent, told) in [
+        (todos, "the agent's `next_todos` has 199500 items more than the 500 that are kept"),
+        (file, "todos.yaml has 100 todos more than the 500 that are kept"),
+    ] {
+        let job = job(scene(agent), &["--autonomy", "dependent"], 3);
+        assert!(job.found().contains(told), "{}", job.found());
+        let kept = job.file("phase-1-strategic", "todos.yaml");
+        assert_eq!(kept.matches("content:").count(), 500, "{told}");
+        job.ann("approve", &["--confirm"], 0);
+    }
+    // Errors that nobody counts must not let it through.
+    let errors = r#"python3 -c "import json; print(json.dumps({'next_todos': ['x'], 'errors': ['x'] * 501}))" > "$CHECKREIN_RESULT""#;
+    let job = job(scene(errors), &["--autonomy", "full"], 7);
+    assert!(job.found().contains("`errors` has 1 items more than the 500 that are kept"), "{}", job.found());
+}
+
 #[test]
 fn a_result_that_says_nothing_fails_with_what_is_wrong_with_it() {
     for (result, why) in [

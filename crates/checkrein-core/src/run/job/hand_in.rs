@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::bound::ITEMS_MAX;
 use super::result::AgentOutcome;
 use super::{BriefJson, TodoList};
 use crate::boundary::PhaseKind;
@@ -100,6 +101,10 @@ fn next_todos(
     todos: &[Value],
 ) -> Result<(), HandInRefusal> {
     strategic(brief, "next_phase_todos")?;
+    if todos.len() > ITEMS_MAX {
+        let many = format!("there are {}, at most {ITEMS_MAX} are taken", todos.len());
+        return Err(HandInRefusal::BadTodos(many));
+    }
     let list = TodoList::of_value(&Value::Array(todos.to_vec()))
         .map_err(|wrong| HandInRefusal::BadTodos(wrong.message))?;
     let todos: Vec<Value> =

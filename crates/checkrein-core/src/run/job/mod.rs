@@ -4,6 +4,7 @@
 //! Phases count from 1 and alternate: strategic ones plan and look back, tactical ones do (L1).
 
 mod answer;
+mod bound;
 pub mod brief;
 mod brief_json;
 mod comment;
@@ -17,6 +18,8 @@ mod result;
 mod review;
 mod todo;
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +27,7 @@ use super::{Move, Refusal, Run, RunEvent, RunStatus, UnderWay};
 use crate::boundary::PhaseKind;
 use crate::policy::Policy;
 
+pub use bound::{LeftOut, bound, bound_todos};
 pub use brief_json::{BriefComments, BriefJson, BriefPhase, BriefReview, BriefUnfinished};
 pub use comment::{Author, Comment, FileMark, FileMarks, MarkedFile, NewComment, Tag, first_of};
 pub use definition::{Datasource, Isolation, JobDefinition, Merge, Repository};
@@ -322,8 +326,9 @@ impl JobPhase {
     /// Its todos as an attempt leaves them.
     pub fn todos_after(&self, result: &AgentResult) -> Vec<Todo> {
         // Whoever asks to plan again has not done what they do not name.
-        let done = |todo: &Todo| match &result.todos_done {
+        let done = |todo: &Todo| match &named {
             Some(done) => done.contains(&todo.id),
+        let named: Option<HashSet<u32>> = result.todos_done.as_ref().map(|ids| ids.iter().copied().collect());
             None => result.replan.is_none(),
         };
         self.todos.iter().map(|todo| Todo { done: done(todo), ..todo.clone() }).collect()

@@ -1,10 +1,12 @@
 //! Todos, and the file they stand in (L8).
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bound::ITEMS_MAX;
 use crate::document::{Document, Format, Gravity};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,12 +71,13 @@ impl TodoList {
             _ => return Err(wrong(&[], "it is neither a map nor a list".to_owned())),
         };
         let text = |name: &str| map.and_then(|map| map.get(name)).map(plain);
-        let mut todos: Vec<Todo> = Vec::new();
+        let (mut todos, mut ids, mut last) = (Vec::new(), HashSet::new(), 0);
         for (index, item) in list.iter().enumerate() {
             let index = index.to_string();
             let path: &[&str] = if map.is_some() { &["todos", &index] } else { &[&index] };
-            let todo = todo(item, &todos).map_err(|message| wrong(path, message))?;
-            if todos.iter().any(|known| known.id == todo.id) {
+            let todo = todo(item, last).map_err(|message| wrong(path, message))?;
+            last = todo.id.max(last);
+            if !ids.insert(todo.id) {
                 return Err(wrong(path, format!("id `{}` is there twice", todo.id)));
             }
             todos.push(todo);
@@ -85,6 +88,9 @@ impl TodoList {
     /// Reads what a person is about to approve: a plan has at least one todo.
     pub fn read_approved(text: Option<&str>) -> Result<TodoList, String> {
         let list = TodoList::read(text.ok_or("todos.yaml is gone, or is no text")?)?;
+        if list.todos.len() > ITEMS_MAX {
+            return Err(format!("todos.yaml has {} todos, at most {ITEMS_MAX} are taken", list.todos.len()));
+        }
         if list.todos.is_empty() { Err("todos.yaml has no todos".to_owned()) } else { Ok(list) }
     }
 
@@ -128,8 +134,9 @@ impl TodoList {
     }
 }
 
-fn todo(item: &Value, before: &[Todo]) -> Result<Todo, String> {
-    let next = || before.iter().map(|todo| todo.id).max().unwrap_or(0).saturating_add(1);
+/// One todo; `last` is the greatest id before it.
+fn todo(item: &Value, last: u32) -> Result<Todo, String> {
+    let next = || last.saturating_add(1);
     let (id, content, done) = match item {
         Value::Object(map) => {
             let id = match map.get("id") {
@@ -214,6 +221,7 @@ mod tests {
             (Some("todo: [write]"), "todos.yaml has no todos"),
             (Some("todos: soon"), "todos.yaml:1:1: `todos` is not a list"),
             (None, "todos.yaml is gone, or is no text"),
+            (Some(&"- x\n".repeat(501)), "todos.yaml has 501 todos, at most 500 are taken"),
         ] {
             let read = TodoList::read_approved(text);
             let actual = read.map_or_else(|error| error, |list| list.todos.len().to_string());
