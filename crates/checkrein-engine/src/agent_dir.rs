@@ -42,11 +42,20 @@ impl AgentDir {
         let mut made = self.below(Path::new(""))?;
         for name in names(path)? {
             made = match made.below(Path::new(name)) {
-                Ok(found) => found,
+                Ok(found) => found.regain()?,
                 Err(_) => made.make_fresh(name)?,
             };
         }
         Ok(AgentDir { path: self.path.join(path), ..made })
+    }
+
+    /// The same, with our permissions given back where an agent took them away.
+    fn regain(self) -> io::Result<AgentDir> {
+        let mode = Mode::from_raw_mode(rustix::fs::fstat(&self.handle)?.st_mode);
+        if !mode.contains(Mode::RWXU) {
+            rustix::fs::fchmod(&self.handle, Mode::RWXU)?;
+        }
+        Ok(self)
     }
 
     /// A new directory that nobody has written to. Whatever had its name is removed.
@@ -245,7 +254,13 @@ fn weigh(directory: &OwnedFd, bytes_max: u64, depth_left: u32, weight: &mut Weig
         if matches!(name.to_bytes(), b"." | b"..") {
             continue;
         }
-        let Ok(stat) = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        let stat = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(error) => {
+                weight.hidden |= error == Errno::ACCESS;
+                continue;
+            }
+        };
         let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
         weight.bytes = weight.bytes.saturating_add(blocks.saturating_mul(512).max(ENTRY_BYTES));
         if weight.bytes > bytes_max {

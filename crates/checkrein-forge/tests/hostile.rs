@@ -425,6 +425,16 @@ fn permissions_that_were_taken_away_delete_nothing() {
     fs::set_permissions(trap.job.clone.join("dir"), Permissions::from_mode(0o000)).unwrap();
     trap.job.collect();
     assert!(trap.job.files(&trap.job.head()).contains(&"dir/x=kept".to_owned()));
+    // Nor do those of the clone itself.
+    trap.job.write("y", "new");
+    fs::set_permissions(&trap.job.clone, Permissions::from_mode(0o000)).unwrap();
+    let collected = trap.job.collect();
+    let files = trap.job.files(&trap.job.head());
+    assert!(files.contains(&"dir/x=kept".to_owned()) && files.contains(&"y=new".to_owned()), "{files:?}");
+    trap.job.bare.rest_clone(&trap.job.clone, &collected).unwrap();
+    assert!(!trap.job.clone.exists());
+    trap.job.clone_again();
+    fs::set_permissions(&trap.job.clone, Permissions::from_mode(0o000)).unwrap();
     trap.job.bare.discard_clone(&trap.job.clone).unwrap();
     assert!(!trap.job.clone.exists());
 }

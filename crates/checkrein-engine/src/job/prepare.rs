@@ -139,6 +139,11 @@ pub(crate) fn take_back(
         }
         Err(ForgeError::File { .. }) if !is_there(clone) => repository.bare.discard_clone(clone)?,
         Err(error) => return Err(error.into()),
+        // What cannot be read now cannot be read later either.
+        Err(ForgeError::File { path, reason }) if path == clone => {
+            repository.bare.discard_clone(clone)?;
+            return Ok(vec![format!("what the agent left cannot be read: {reason}")]);
+        }
     }
     Ok(Vec::new())
 }

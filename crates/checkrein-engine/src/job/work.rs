@@ -389,7 +389,13 @@ async fn outgrown(job: PathBuf, bytes_max: u64) -> String {
 fn weigh(job: &Path, bytes_max: u64) -> Weight {
     let mut all = Weight::default();
     for name in ["clone", "exchange", "cache"] {
-        let Ok(directory) = AgentDir::open(&job.join(name)) else { continue };
+        let directory = match AgentDir::open(&job.join(name)) {
+            Ok(directory) => directory,
+            Err(error) => {
+                all.hidden |= error.kind() == std::io::ErrorKind::PermissionDenied;
+                continue;
+            }
+        };
         let weight = directory.weigh(bytes_max.saturating_sub(all.bytes));
         all.bytes = all.bytes.saturating_add(weight.bytes);
         all.too_deep |= weight.too_deep;
@@ -483,6 +489,10 @@ fn describe(
     let taken = head(prepared)?;
     read_own(repository, definition, phase, &taken);
     if strategic && outcome.result.next_todos.is_empty() && phase.stage == Stage::Work {
+        Err(ForgeError::File { path, reason }) if path == prepared.clone => {
+            outcome.block(format!("what the agent left cannot be read: {reason}"));
+            None
+        }
         match repository
             .text(&taken, &definition.repository.artefact("todos.yaml"))
             .map(|text| TodoList::read(&text))

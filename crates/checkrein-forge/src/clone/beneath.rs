@@ -8,6 +8,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::remove::enter;
 use crate::path::TreePath;
 
 pub(super) struct Root(OwnedFd);
@@ -22,6 +23,11 @@ impl Root {
     /// The directory itself may not be a link either.
     pub fn open(path: &Path) -> rustix::io::Result<Root> {
         rustix::fs::openat(CWD, path, DIRECTORY, Mode::empty()).map(Root)
+    }
+
+    /// The same where an agent may have taken our permissions away; they are given back.
+    pub fn regain(path: &Path) -> rustix::io::Result<Root> {
+        enter(CWD, path.as_os_str()).map(Root)
     }
 
     pub fn directory(&self, path: &TreePath) -> rustix::io::Result<Root> {

@@ -66,7 +66,7 @@ impl Bare {
     fn collect_once(&self, collect: &Collect<'_>) -> Result<Collected, ForgeError> {
         let (head, before) = self.remembered(collect.branch)?;
         let gone = |error: rustix::io::Errno| ForgeError::file(collect.clone, error.into());
-        let root = Root::open(collect.clone).map_err(gone)?;
+        let root = Root::regain(collect.clone).map_err(gone)?;
         let (history, odd) = self.history(&Wanted {
             clone: collect.clone,
             root: &root,

@@ -115,8 +115,8 @@ fn bring_up(from: &OwnedFd, name: &OsStr, top: &OwnedFd, count: &mut u64) -> rus
     }
 }
 
-/// Opens a directory, with the permissions that removing needs given back.
-fn enter(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
+/// Opens a directory, with the permissions of its owner given back.
+pub(super) fn enter(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     let directory = directory.as_fd();
     let opened = match rustix::fs::openat(directory, name, DIRECTORY, Mode::empty()) {
         Err(Errno::ACCESS) => {
@@ -132,8 +132,11 @@ fn enter(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
     Ok(opened)
 }
 
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NONBLOCK);
 
 /// A directory that may not be read cannot be opened to be changed, only to be named.
 #[cfg(target_os = "linux")]
