@@ -5,9 +5,11 @@ use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
@@ -22,7 +24,22 @@ pub(crate) struct Call {
     name: String,
     directory: PathBuf,
     timeout: Duration,
+    stop: Stop,
     output_bytes: usize,
+}
+
+/// Ends calls of git that are under way, and those that would begin after it.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub fn stop(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// What came of a call that ended by itself, or was cut off where it had printed enough.
@@ -34,11 +51,11 @@ pub(crate) struct Answer {
 }
 
 impl Call {
-    pub fn new(program: &Path, directory: &Path, timeout: Duration) -> Call {
+    pub fn new(program: &Path, directory: &Path, timeout: Duration, stop: Stop) -> Call {
         let mut command = Command::new(program);
         command.env_clear().current_dir(directory).process_group(0);
         let directory = directory.to_owned();
-        Call { command, name: String::new(), directory, timeout, output_bytes: OUTPUT_BYTES }
+        Call { command, name: String::new(), directory, timeout, stop, output_bytes: OUTPUT_BYTES }
     }
 
     pub fn args<I, S>(mut self, arguments: I) -> Call
@@ -137,9 +154,14 @@ impl Call {
         };
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().map_err(failed)?;
-        let ended = attend(&mut child, self.timeout, self.output_bytes, write).map_err(failed)?;
-        if ended.timed_out {
-            return Err(ForgeError::TimedOut { command, directory, seconds: self.timeout.as_secs() });
+        let ended =
+            attend(&mut child, (self.timeout, &self.stop), self.output_bytes, write).map_err(failed)?;
+        match ended.cut_short {
+            Some(CutShort::Late) => {
+                return Err(ForgeError::TimedOut { command, directory, seconds: self.timeout.as_secs() });
+            }
+            Some(CutShort::Stopped) => return Err(ForgeError::Stopped { command, directory }),
+            None => {}
         }
         Ok((ended.answer, ended.fed))
     }
@@ -177,12 +199,22 @@ impl Answer {
 struct Ended<T> {
     answer: Answer,
     fed: Result<T, Fed>,
-    timed_out: bool,
+    cut_short: Option<CutShort>,
 }
+
+/// Why git was ended before it was done.
+#[derive(Clone, Copy)]
+enum CutShort {
+    Late,
+    Stopped,
+}
+
+/// How often a call looks whether it is to stop.
+const STOP_EVERY: Duration = Duration::from_millis(100);
 
 fn attend<T: Send>(
     child: &mut Child,
-    timeout: Duration,
+    (timeout, stop): (Duration, &Stop),
     output_bytes: usize,
     write: impl FnOnce(&mut dyn Write) -> Result<T, Fed> + Send,
 ) -> io::Result<Ended<T>> {
@@ -191,11 +223,20 @@ fn attend<T: Send>(
     thread::scope(|scope| {
         let (done, waits) = mpsc::channel::<()>();
         let watch = scope.spawn(move || {
-            let late = waits.recv_timeout(timeout) == Err(RecvTimeoutError::Timeout);
-            if late {
+            let begun = Instant::now();
+            loop {
+                let left = timeout.saturating_sub(begun.elapsed());
+                let cut_short = match (stop.is_stopped(), left.is_zero()) {
+                    (true, _) => CutShort::Stopped,
+                    (_, true) => CutShort::Late,
+                    _ if waits.recv_timeout(left.min(STOP_EVERY)) == Err(RecvTimeoutError::Timeout) => {
+                        continue;
+                    }
+                    _ => return None,
+                };
                 end(pid);
+                return Some(cut_short);
             }
-            late
         });
         let feeder = scope.spawn(move || feed_all(stdin, write));
         let complaint =
@@ -212,11 +253,11 @@ fn attend<T: Send>(
         let fed = feeder.join().unwrap_or(Err(Fed::Pipe));
         let complaint = complaint.join().unwrap_or_default();
         drop(done);
-        let timed_out = watch.join().unwrap_or(false);
+        let cut_short = watch.join().unwrap_or(None);
         waited?;
         let code = child.wait()?.code().unwrap_or(-1);
         let complaint = String::from_utf8_lossy(&complaint).into_owned();
-        Ok(Ended { answer: Answer { code, output, complaint, cut }, fed, timed_out })
+        Ok(Ended { answer: Answer { code, output, complaint, cut }, fed, cut_short })
     })
 }
 

@@ -16,6 +16,8 @@ pub enum ForgeError {
     Git { command: String, directory: PathBuf, reason: String },
     #[error("`git {command}` took more than {seconds} s in `{}` and was ended; nothing was changed", directory.display())]
     TimedOut { command: String, directory: PathBuf, seconds: u64 },
+    #[error("`git {command}` was stopped in `{}`", directory.display())]
+    Stopped { command: String, directory: PathBuf },
     #[error("`git {command}` printed more than {limit} bytes in `{}` and was ended; nothing was changed", directory.display())]
     TooMuchOutput { command: String, directory: PathBuf, limit: usize },
     #[error("`git {command}` printed what was not expected: `{text}`")]

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::call::Call;
+use crate::call::{Call, Stop};
 use crate::error::ForgeError;
 
 /// The first version with `merge-tree --write-tree` and `cat-file -z`.
@@ -21,6 +21,7 @@ pub struct Git {
     program: PathBuf,
     path: OsString,
     timeout: Duration,
+    stop: Stop,
 }
 
 impl Git {
@@ -33,7 +34,7 @@ impl Git {
         let Some(program) = program else {
             return Err(ForgeError::NoGit { path: path.to_string_lossy().into_owned() });
         };
-        let git = Git { program, path, timeout: Duration::from_secs(120) };
+        let git = Git { program, path, timeout: Duration::from_secs(120), stop: Stop::default() };
         let said = git.call(Path::new("/"), ["version"]).run()?;
         let said = String::from_utf8_lossy(&said).trim().to_owned();
         if is_new_enough(&said) {
@@ -46,6 +47,12 @@ impl Git {
     /// How long one call of git may take; two minutes unless told.
     pub fn with_timeout(mut self, timeout: Duration) -> Git {
         self.timeout = timeout;
+        self
+    }
+
+    /// Calls that somebody else can stop.
+    pub fn with_stop(mut self, stop: Stop) -> Git {
+        self.stop = stop;
         self
     }
 
@@ -63,7 +70,7 @@ impl Git {
     }
 
     fn configured(&self, directory: &Path, more: &[(String, String)]) -> Call {
-        let mut call = Call::new(&self.program, directory, self.timeout);
+        let mut call = Call::new(&self.program, directory, self.timeout, self.stop.clone());
         for (name, value) in ENVIRONMENT {
             call = call.env(name, value);
         }

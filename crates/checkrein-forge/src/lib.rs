@@ -34,6 +34,7 @@ mod refs;
 mod sweep;
 
 pub use branch::{Branch, Names};
+pub use call::Stop;
 pub use checkrein_core::run::job::Merge;
 pub use clone::{Collect, Collected, Finding, Limits, remove_all, remove_at};
 pub use commit::{FileChange, FilesCommit};

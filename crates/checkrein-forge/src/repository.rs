@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::branch::{Branch, Names};
-use crate::call::Call;
+use crate::call::{Call, Stop};
 use crate::error::ForgeError;
 use crate::git::{ATTRIBUTES, Git, UPLOAD_PACK};
 use crate::identity::Signature;
@@ -151,6 +151,12 @@ impl Bare {
     #[must_use]
     pub fn under(self, epoch: Option<u64>) -> Bare {
         Bare { epoch, ..self }
+    }
+
+    /// The same, with calls of git that somebody else can stop.
+    pub fn with_stop(mut self, stop: Stop) -> Bare {
+        self.git = self.git.with_stop(stop);
+        self
     }
 
     pub(crate) fn epoch(&self) -> Option<u64> {

@@ -490,6 +490,104 @@ fn trees_that_repeat_are_not_written_out() {
     }
 }
 
+/// A file of the clone's own repository that says it unpacks to 20 GB.
+fn claims_to_be_huge(job: &Job, kind: &str) -> String {
+    let said = format!("{kind} 20000000000\0");
+    let (low, high) = said.bytes().fold((1_u32, 0_u32), |(low, high), byte| {
+        let low = (low + u32::from(byte)) % 65521;
+        (low, (high + low) % 65521)
+    });
+    // One block that is stored as it is.
+    let length = u16::try_from(said.len()).unwrap();
+    let mut bytes = vec![0x78, 0x01, 0x01];
+    bytes.extend(length.to_le_bytes());
+    bytes.extend((!length).to_le_bytes());
+    bytes.extend(said.bytes());
+    bytes.extend(((high << 16) | low).to_be_bytes());
+    job.write(&format!(".git/objects/ab/{}", "ab".repeat(19)), bytes);
+    "ab".repeat(20)
+}
+
+#[test]
+fn objects_that_are_too_large_are_not_unpacked() {
+    let small = Limits { file_bytes: 1_000, total_bytes: 5_000, ..Limits::default() };
+    let blob = |job: &Job, bytes: usize, letter: &str| {
+        job.write("blob", letter.repeat(bytes));
+        let blob = job.agent_git(&["hash-object", "-w", "blob"]);
+        fs::remove_file(job.clone.join("blob")).unwrap();
+        blob
+    };
+    let head = |job: &Job, oid: &str| {
+        let branch = job.agent_git(&["symbolic-ref", "HEAD"]);
+        job.write(&format!(".git/{branch}"), format!("{oid}\n"));
+    };
+    let missing = |job: &Job, kind: &str| {
+        let object = claims_to_be_huge(job, kind);
+        let mode = if kind == "tree" { "040000" } else { "100644" };
+        let lines = format!("{mode} {kind} {object}\tzz\n");
+        let mut child = Command::new("git")
+            .current_dir(&job.clone)
+            .args(["mktree", "--missing"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), lines.as_bytes()).unwrap();
+        let tree = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        let commit = job.agent_git(&["commit-tree", tree.trim(), "-p", "HEAD", "-m", "evil"]);
+        head(job, &commit);
+    };
+    type Bomb<'a> = &'a dyn Fn(&Job);
+    let rows: [(&str, Limits, Bomb<'_>); 6] = [
+        ("one file", small, &|job| {
+            commit_tree(job, &tree(job, &format!("100644 blob {}\tx\n", blob(job, 1_001, "x"))));
+        }),
+        ("all files together", small, &|job| {
+            let line = |letter: &str| format!("100644 blob {}\t{letter}\n", blob(job, 900, letter));
+            commit_tree(job, &tree(job, &["p", "q", "r", "s", "t", "u"].map(line).concat()));
+        }),
+        ("one file again and again", small, &|job| {
+            let blob = blob(job, 900, "x");
+            let lines: String = (0..9).map(|n| format!("100644 blob {blob}\t{n}\n")).collect();
+            commit_tree(job, &tree(job, &lines));
+        }),
+        ("a blob of 20 GB", Limits::default(), &|job| missing(job, "blob")),
+        ("a tree of 20 GB", Limits::default(), &|job| missing(job, "tree")),
+        ("a commit of 20 GB", Limits::default(), &|job| head(job, &claims_to_be_huge(job, "commit"))),
+    ];
+    for (case, limits, bomb) in rows {
+        let trap = Trap::new();
+        let job = &trap.job;
+        bomb(job);
+        job.write("b", "2");
+        let started = Instant::now();
+        let taken = job.bare.take_commits(&job.request(&agent(), &engine(), limits));
+        assert_eq!(taken.unwrap(), None, "{case}");
+        let collected = job.collect_with(limits);
+        let [finding @ Finding::HistoryTooLarge { .. }] = &collected.findings[..] else {
+            panic!("{case}: {:?}", collected.findings);
+        };
+        assert!(finding.is_oversized(), "{case}");
+        assert_eq!(job.files(&job.head()), ["a=1\n", "b=2", "b.txt=b\n"], "{case}");
+        assert!(started.elapsed() < Duration::from_secs(20), "{case}");
+    }
+}
+
+#[test]
+fn calls_of_git_can_be_stopped() {
+    let job = Job::with(&[("a", "1\n")]);
+    job.write("a", "2\n");
+    let stop = Stop::default();
+    let bare = job.bare.clone().with_stop(stop.clone());
+    let (agent, engine) = (agent(), engine());
+    let request = job.request(&agent, &engine, Limits::default());
+    stop.stop();
+    let stopped = bare.collect(&request);
+    assert!(matches!(stopped, Err(ForgeError::Stopped { .. })), "{stopped:?}");
+    // What it was to take is still there for whoever comes next.
+    assert_eq!(job.collect().files_changed, [TreePath::from("a")]);
+}
+
 #[test]
 fn many_trees_that_differ_are_taken() {
     let trap = Trap::new();

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use checkrein_core::run::Run;
-use checkrein_forge::{Collect, Limits, Oid, Pushed, Remote};
+use checkrein_forge::{Collect, Oid, Pushed, Remote};
 use checkrein_store::Stays;
 
 use super::LookError;
 use super::connect::Connected;
 use super::look::forge_of;
 use super::show::{off, push};
-use crate::job::{JobPlace, JobRepository, take_back};
+use crate::job::{JobPlace, JobRepository, limits, take_back};
 use crate::lease::HeldLease;
 use crate::{Engine, EngineError, now};
 
@@ -104,7 +104,7 @@ impl Along {
                 return Ok(false);
             }
             let repository = JobRepository::look(&run, &place)?;
-            let Some((_, job)) = run.job() else { return Ok(false) };
+            let Some((definition, job)) = run.job() else { return Ok(false) };
             let taken = repository.bare.take_commits(&Collect {
                 clone: &clone,
                 branch: &repository.branch(&job.phase),
@@ -112,7 +112,7 @@ impl Along {
                 engine: &repository.engine,
                 at_seconds: now().as_second(),
                 message: "",
-                limits: Limits::default(),
+                limits: limits(definition),
             })?;
             Ok(taken.is_some())
         })
@@ -171,8 +171,8 @@ pub(crate) async fn entrust_left(engine: &Engine, run: &Run, lease: &HeldLease) 
     let (own, place, at) = (run.clone(), JobPlace::of(&engine.store, &run.id), now().as_second());
     crate::job::blocking(move || {
         let repository = JobRepository::look(&own, &place)?;
-        let Some((_, job)) = own.job() else { return Ok(()) };
-        take_back(&repository, &repository.branch(&job.phase), &place.clone(), at).map(drop)
+        let Some((definition, job)) = own.job() else { return Ok(()) };
+        take_back(&repository, definition, &repository.branch(&job.phase), &place.clone(), at).map(drop)
     })
     .await?;
     entrust(engine, run, lease).await

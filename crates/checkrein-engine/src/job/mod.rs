@@ -44,5 +44,5 @@ pub(crate) use isolation::{GivenFrom, choose_isolation};
 pub(crate) use land::{Landed, land_here, show};
 pub(crate) use place::{JobPlace, clear_up, forget, hand_on};
 pub(crate) use prepare::{keep_work, take_back};
-pub(crate) use repository::{JobRepository, find_git, identities, names_of, source};
+pub(crate) use repository::{JobRepository, find_git, identities, limits, names_of, source};
 pub(crate) use work::{blocking, perform};

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use checkrein_core::config::{Settings, env};
 use checkrein_core::run::job::{BriefJson, Datasource, JobDefinition, JobPhase, JobState, brief};
 use checkrein_core::run::{Run, UnderWay};
-use checkrein_forge::{Branch, Collect, DiffLimits, ForgeError, Limits, LineKind, Oid};
+use checkrein_forge::{Branch, Collect, DiffLimits, ForgeError, LineKind, Oid};
 
 use super::artefacts;
 use super::hand_in::AttemptFiles;
 use super::place::JobPlace;
-use super::repository::JobRepository;
+use super::repository::{JobRepository, limits};
 use super::work::{blocking, changes};
 use crate::agent::variables_of;
 use crate::{Engine, EngineError};
@@ -51,7 +51,7 @@ pub(super) fn prepare(
         repository.take_mirrored(definition, &branch);
     }
     let clone = place.clone();
-    let findings = take_back(&repository, &branch, &clone, at)?;
+    let findings = take_back(&repository, definition, &branch, &clone, at)?;
     let head = head(&repository, &branch)?;
     let base = match head == main {
         true => main,
@@ -107,6 +107,7 @@ fn left_in_clone(
 /// could not be taken.
 pub(crate) fn take_back(
     repository: &JobRepository,
+    definition: &JobDefinition,
     branch: &Branch,
     clone: &Path,
     at: i64,
@@ -121,7 +122,7 @@ pub(crate) fn take_back(
         engine: &repository.engine,
         at_seconds: at,
         message: "work of an attempt that was interrupted\n",
-        limits: Limits::default(),
+        limits: limits(definition),
     });
     match collected {
         Ok(collected) => {
@@ -138,12 +139,12 @@ pub(crate) fn take_back(
             return Ok(vec![format!("what the agent left is too much to be taken: {error}")]);
         }
         Err(ForgeError::File { .. }) if !is_there(clone) => repository.bare.discard_clone(clone)?,
-        Err(error) => return Err(error.into()),
         // What cannot be read now cannot be read later either.
         Err(ForgeError::File { path, reason }) if path == clone => {
             repository.bare.discard_clone(clone)?;
             return Ok(vec![format!("what the agent left cannot be read: {reason}")]);
         }
+        Err(error) => return Err(error.into()),
     }
     Ok(Vec::new())
 }
@@ -162,8 +163,8 @@ pub(crate) async fn keep_work(engine: &Engine, run: &Run) -> Result<(), EngineEr
     let (run, at) = (run.clone(), engine.now().as_second());
     blocking(move || {
         let repository = JobRepository::look(&run, &place)?;
-        let Some((_, job)) = run.job() else { return Ok(()) };
-        take_back(&repository, &repository.branch(&job.phase), &place.clone(), at)?;
+        let Some((definition, job)) = run.job() else { return Ok(()) };
+        take_back(&repository, definition, &repository.branch(&job.phase), &place.clone(), at)?;
         Ok(repository.bare.discard_rested(&place.clone())?)
     })
     .await

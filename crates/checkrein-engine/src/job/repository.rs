@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use checkrein_core::run::job::{JobDefinition, JobPhase, Repository};
 use checkrein_core::run::{Run, RunId};
 use checkrein_forge::{
-    Bare, Branch, FileChange, FilesCommit, ForgeError, Git, Identity, Names, Oid, Source, TreePath,
+    Bare, Branch, FileChange, FilesCommit, ForgeError, Git, Identity, Limits, Names, Oid, Source, TreePath,
 };
 
 use super::place::JobPlace;
@@ -182,6 +182,12 @@ pub(crate) fn names_of(id: &RunId, definition: &JobDefinition) -> Result<Names, 
 
 /// No text of a plan or a list of todos is larger.
 const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// How much of an agent's work is taken: never more than it may have on disk.
+pub(crate) fn limits(definition: &JobDefinition) -> Limits {
+    let usual = Limits::default();
+    Limits { total_bytes: usual.total_bytes.min(definition.disk_bytes), ..usual }
+}
 
 /// Found once: a program's `PATH` does not change under it.
 pub(crate) fn find_git() -> Result<Git, ForgeError> {

@@ -17,7 +17,7 @@ use checkrein_core::run::job::{
     Work, bound_todos, over_budget,
 };
 use checkrein_core::run::{Finished, Run};
-use checkrein_forge::{Change, Collect, Collected, FileDiff, ForgeError, Landing, Limits, Oid};
+use checkrein_forge::{Change, Collect, Collected, FileDiff, ForgeError, Landing, Oid, Stop};
 use uuid::Uuid;
 
 use super::artefacts;
@@ -28,7 +28,7 @@ use super::isolation::{cache, isolated};
 use super::outcome::{Outcome, outcome};
 use super::place::JobPlace;
 use super::prepare::{ByHttp, Prepared, environment, is_there, own_files, prepare, read_own};
-use super::repository::JobRepository;
+use super::repository::{JobRepository, limits};
 use super::review::lapsed;
 use crate::agent::{
     Follower, Hosted, Hosting, deliver, host_argv, keep_requests, keep_session, session_kept, write_task,
@@ -45,6 +45,8 @@ const GRACE: Duration = Duration::from_secs(10);
 const WEIGH_EVERY: Duration = Duration::from_secs(2);
 /// How often in a row a part of it may be hidden.
 const HIDDEN_MAX: u32 = 5;
+/// How long what an attempt left may still be taken after it was told to stop.
+const SETTLE_MAX: Duration = Duration::from_secs(5);
 
 pub(crate) async fn perform(
     performer: &mut Performer,
@@ -74,7 +76,7 @@ async fn attempt(
     let started_at = now();
     let job_place = JobPlace::of(&engine.store, &run.id);
     let at = started_at.as_second();
-    let prepared = {
+    let mut prepared = {
         let (run, under_way) = (run.clone(), under_way.clone());
         let job_place = JobPlace::of(&engine.store, &run.id);
         blocking(move || prepare(&run, &under_way, &job_place, at)).await?
@@ -147,6 +149,7 @@ async fn attempt(
         secrets: secrets.clone(),
     };
     let (mut too_big, mut cut) = (None, None);
+    let (mut stop, mut told_to_stop) = (pin!(stop), false);
     let begun = std::time::Instant::now();
     let mut follower = Follower::of(&output.stdout);
     let (along, lease) = (Along::of(prepared.clone.clone()), performer.lease());
@@ -158,7 +161,7 @@ async fn attempt(
         let heavy = outgrown(job_place.directory.clone(), definition.disk_bytes);
         let over = follower.until_over(run.policy(), job.spent, begun);
         let delivery = deliver_to(engine, run, hosted.as_ref(), under_way.start);
-        let (mut stop, mut heavy, mut over) = (pin!(stop), pin!(heavy), pin!(over));
+        let (mut heavy, mut over) = (pin!(heavy), pin!(over));
         let (mut delivery, mut pushed) = (pin!(delivery), pin!(along.go(engine, run, &lease)));
         let either = std::future::poll_fn(|context| {
             // They have no end; they are polled to do what they do.
@@ -172,7 +175,9 @@ async fn attempt(
                 too_big = Some(reason);
                 return Poll::Ready(());
             }
-            stop.as_mut().poll(context)
+            let stopped = stop.as_mut().poll(context);
+            told_to_stop = stopped.is_ready();
+            stopped
         });
         performer
             .supervised(
@@ -240,11 +245,41 @@ async fn attempt(
     crate::forge::take_pushed(engine, run).await;
     let at = now().as_second();
     let run = run.clone();
-    let (mut work, response) = blocking(move || settle(&run, &prepared, outcome, fits, at)).await?;
+    let git = Stop::default();
+    prepared.repository.bare = prepared.repository.bare.with_stop(git.clone());
+    let settled = blocking(move || settle(&run, &prepared, outcome, fits, at));
+    let stop = async {
+        if !told_to_stop {
+            stop.await;
+        }
+    };
+    let (mut work, response) = match until_settled(settled, stop, &git).await {
+        Err(EngineError::Forge(ForgeError::Stopped { .. })) => return Ok(Performed::Stopped),
+        settled => settled?,
+    };
     work.heard = told.heard;
     work.outage = cut.is_none() && told.unavailable.is_some();
     work.cut = cut;
     Ok(finished(work, response, Some(&ended), Some(base)))
+}
+
+/// Waits for what is made of an attempt. Once it is told to stop that may still take a little while; then git is ended,
+/// so that nothing an agent left keeps anybody waiting.
+async fn until_settled<T>(
+    settled: impl Future<Output = Result<T, EngineError>>,
+    stop: impl Future<Output = ()>,
+    git: &Stop,
+) -> Result<T, EngineError> {
+    let mut settled = pin!(settled);
+    tokio::select! {
+        done = &mut settled => return done,
+        () = stop => {}
+    }
+    if let Ok(done) = tokio::time::timeout(SETTLE_MAX, &mut settled).await {
+        return done;
+    }
+    git.stop();
+    settled.await
 }
 
 /// What an agent tells is short; so much of it is kept, and can be followed as it comes.
@@ -430,6 +465,7 @@ fn settle(
     fits: Fits,
     at: i64,
 ) -> Result<(Work, Response), EngineError> {
+    let Some((definition, _)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
     let repository = &prepared.repository;
     let title = outcome.result.summary.lines().next().unwrap_or_default();
     let message = match (title.is_empty(), outcome.result.outcome) {
@@ -444,7 +480,7 @@ fn settle(
         engine: &repository.engine,
         at_seconds: at,
         message: &message,
-        limits: Limits::default(),
+        limits: limits(definition),
     });
     let collected = match collected {
         Ok(collected) => Some(collected),
@@ -615,5 +651,30 @@ pub(crate) async fn blocking<T: Send + 'static>(
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => Err(EngineError::Definition(format!("a thread died: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an agent left may be anything; whoever waits for its place gets it.
+    #[tokio::test]
+    async fn git_is_ended_soon_after_a_stop() {
+        let (git, own) = (Stop::default(), Stop::default());
+        let ended = git.clone();
+        let for_ever = blocking(move || {
+            while !ended.is_stopped() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let (command, directory) = ("pack-objects".to_owned(), PathBuf::new());
+            Err::<(), _>(ForgeError::Stopped { command, directory }.into())
+        });
+        let stopped = until_settled(for_ever, std::future::ready(()), &git).await;
+        assert!(matches!(stopped, Err(EngineError::Forge(ForgeError::Stopped { .. }))));
+        // What is done in time is done.
+        let soon = blocking(|| Ok(7));
+        assert_eq!(until_settled(soon, std::future::ready(()), &own).await.unwrap(), 7);
+        assert!(!own.is_stopped());
     }
 }

@@ -76,6 +76,7 @@ impl Bare {
             most: collect.limits.commits,
             most_bytes: collect.limits.total_bytes,
             most_files: collect.limits.files,
+            most_file_bytes: collect.limits.file_bytes,
         })?;
         let had = Before::new(self.list_files(&before.taken)?);
         let had = match history.as_ref().and_then(|history| history.commits.last()) {

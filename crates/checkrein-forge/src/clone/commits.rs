@@ -31,6 +31,7 @@ impl Bare {
             most: collect.limits.commits,
             most_bytes: collect.limits.total_bytes,
             most_files: collect.limits.files,
+            most_file_bytes: collect.limits.file_bytes,
         })?;
         let Some(history) = history else { return Ok(None) };
         let joined = self.joined(collect.branch, &history.commits)?;

@@ -39,6 +39,8 @@ pub(super) struct Wanted<'a> {
     pub most_bytes: u64,
     /// How many files a commit may have beyond those the branch had.
     pub most_files: usize,
+    /// How large a file of a commit may be.
+    pub most_file_bytes: u64,
 }
 
 /// How git gets to see the objects of a clone.
@@ -78,6 +80,10 @@ impl Bare {
             }
             Err(Unsound::Reason(reason)) => lost(reason),
             Err(Unsound::TooLarge(reason)) => Ok((None, vec![Finding::HistoryTooLarge { reason }])),
+            Err(Unsound::Git(error)) if is_too_much(&error) => {
+                Ok((None, vec![Finding::HistoryTooLarge { reason: error.to_string() }]))
+            }
+            Err(Unsound::Git(error @ ForgeError::Stopped { .. })) => Err(error),
             // Whatever git says about an agent's objects is the agent's doing, and its files are still there.
             Err(Unsound::Git(error)) => lost(error.to_string()),
         }
@@ -86,7 +92,10 @@ impl Bare {
     fn bring(&self, wanted: &Wanted<'_>, head: &Oid, view: &Path) -> Result<Vec<Commit>, Unsound> {
         let with_view = |call: Call| {
             let place = quoted(view.as_os_str().as_encoded_bytes());
-            call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", String::from_utf8_lossy(&place).into_owned())
+            let call =
+                call.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", String::from_utf8_lossy(&place).into_owned());
+            // Commits and trees are read into memory whole, and a few bytes can become any number of them.
+            call.env("GIT_ALLOC_LIMIT", ALLOCATED_MAX)
         };
         let (begun, seen) = (wanted.before.begun.as_str(), wanted.before.seen.as_str());
         let call = self.call(["merge-base", "--is-ancestor", begun, head.as_str()]);
@@ -102,6 +111,7 @@ impl Bare {
         if commits.len() > wanted.most {
             return Err(Unsound::Reason(format!("there are more than {} of them", wanted.most)));
         }
+        self.check_sizes(wanted, head, &with_view)?;
         let call = self.call(["pack-objects", "--revs", "--quiet", "--delta-base-offset", "--threads=1"]);
         let pack = view.join("new");
         let name = with_view(call.arg(&pack)).run_with(format!("{head}\n^{seen}\n").into_bytes())?;
@@ -118,6 +128,41 @@ impl Bare {
         Ok(commits)
     }
 
+    /// Whether what the commits bring is as large as it may be, before any of it is unpacked: git says how large an object
+    /// is by the first bytes of it.
+    fn check_sizes(
+        &self,
+        wanted: &Wanted<'_>,
+        head: &Oid,
+        with_view: &dyn Fn(Call) -> Call,
+    ) -> Result<(), Unsound> {
+        let call = self.call(["rev-list", "--objects", "--no-object-names", head.as_str(), "--not"]);
+        let new = with_view(call.args([wanted.before.seen.as_str(), "--all"])).run()?;
+        if new.is_empty() {
+            return Ok(());
+        }
+        let call = self.call(["cat-file", "--buffer", "--batch-check=%(objectsize) %(objectname)"]);
+        let said = with_view(call).run_with(new)?;
+        let (mut total_bytes, most_bytes) = (0_u64, wanted.most_bytes);
+        for line in String::from_utf8_lossy(&said).lines() {
+            let (size, object) = line.split_once(' ').unwrap_or_default();
+            let Ok(size) = size.parse::<u64>() else {
+                return Err(Unsound::Reason(format!("an object is missing: {line}")));
+            };
+            if size > wanted.most_file_bytes {
+                let most = wanted.most_file_bytes;
+                let reason = format!("{object} in them is {size} bytes, at most {most} are taken");
+                return Err(Unsound::TooLarge(reason));
+            }
+            total_bytes = total_bytes.saturating_add(size);
+        }
+        if total_bytes > most_bytes {
+            let reason = format!("they bring {total_bytes} bytes, at most {most_bytes} are taken");
+            return Err(Unsound::TooLarge(reason));
+        }
+        Ok(())
+    }
+
     /// Whether every commit can be written out: everything that is done with one takes as long as it has files.
     fn check_extent(&self, wanted: &Wanted<'_>, commits: &[Commit]) -> Result<(), Unsound> {
         let had = self.tree_of(&wanted.before.taken)?;
@@ -126,13 +171,16 @@ impl Bare {
         let extents = extents.ok_or_else(|| Unsound::TooLarge("their trees are too large".to_owned()))?;
         let of = |tree: &Oid| extents.get(tree).copied().unwrap_or_default();
         let files_max = of(&had).files.saturating_add(u64::try_from(wanted.most_files).unwrap_or(u64::MAX));
+        let bytes_max = of(&had).bytes.saturating_add(wanted.most_bytes);
         for commit in commits {
-            let Extent { files, path_bytes, depth } = of(&commit.tree);
+            let Extent { files, path_bytes, depth, bytes } = of(&commit.tree);
             let commit = &commit.oid;
             let reason = if files > files_max {
                 format!("{commit} has {files} files, at most {files_max} are taken")
             } else if path_bytes > PATHS_BYTES_MAX {
                 format!("the paths of {commit} are {path_bytes} bytes, at most {PATHS_BYTES_MAX} are taken")
+            } else if bytes > bytes_max {
+                format!("the files of {commit} are {bytes} bytes, at most {bytes_max} are taken")
             } else if depth > DEPTH_MAX {
                 format!("{commit} has directories {depth} deep, at most {DEPTH_MAX} are taken")
             } else {
@@ -156,6 +204,15 @@ impl From<ForgeError> for Unsound {
     }
 }
 
+/// Whether git would have needed more than it gets.
+fn is_too_much(error: &ForgeError) -> bool {
+    match error {
+        ForgeError::TimedOut { .. } | ForgeError::TooMuchOutput { .. } => true,
+        ForgeError::Git { reason, .. } => reason.contains("attempting to allocate"),
+        _ => false,
+    }
+}
+
 struct Head {
     oid: Oid,
     branch: Option<String>,
@@ -164,6 +221,8 @@ struct Head {
 /// All paths of a commit together, and how deep one may lie: more is not listed, and not written out everywhere.
 const PATHS_BYTES_MAX: u64 = 128 << 20;
 const DEPTH_MAX: u64 = 128;
+/// No commit and no tree is larger, and no list of objects.
+const ALLOCATED_MAX: &str = "256m";
 const REFERENCE_BYTES: u64 = 4 << 10;
 const PACKED_BYTES: u64 = 4 << 20;
 

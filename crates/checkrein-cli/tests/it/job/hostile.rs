@@ -245,14 +245,56 @@ fi
 usual
 "#;
 
+/// A few bytes that unpack to 20 GB.
+const BLOB: &str = r#"
+if [ "$call" = 1 ]; then
+  rest=$(printf 'ab%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19); mkdir -p .git/objects/ab
+  python3 -c "import sys, zlib; sys.stdout.buffer.write(zlib.compress(b'blob 20000000000' + bytes(1)))" > ".git/objects/ab/$rest"
+  tree=$( (git ls-tree HEAD; printf '100644 blob ab%s\tzz\n' "$rest") | git mktree --missing)
+  git commit-tree "$tree" -p HEAD -m 'so much' > commit; mv commit ".git/$(git symbolic-ref HEAD)"
+fi
+usual
+"#;
+/// One file of which a commit has so many that the disk is full of them.
+const COPIES: &str = r#"
+if [ "$call" = 1 ]; then
+  file=$(head -c 1000000 /dev/zero | git hash-object -w --stdin)
+  tree=$( (git ls-tree HEAD; for i in $(seq 100); do printf '100644 blob %s\tz%s\n' "$file" "$i"; done) | git mktree)
+  git update-ref HEAD "$(git commit-tree "$tree" -p HEAD -m 'so much')"
+fi
+usual
+"#;
+
 #[test]
 fn work_that_is_too_much_pauses_the_job_once() {
-    let job = job(scene(BOMB), &[], 7);
-    assert_eq!(job.status(), "paused");
-    assert!(job.found().contains("has 1000000000 files"), "{}", job.found());
-    assert!(job.given.stderr.contains("paused: The agent cannot go on"), "{}", job.given.seen());
-    assert_eq!(job.calls().len(), 1, "it is not tried again by itself");
-    assert!(!job.titles("phase-1-strategic").contains(&"so much".to_owned()));
-    job.resume(3);
-    assert_eq!(job.calls().len(), 2);
+    for (agent, why) in
+        [(BOMB, "has 1000000000 files"), (BLOB, "is 20000000000 bytes, at most"), (COPIES, "bytes, at most")]
+    {
+        let job = job(scene(agent), &["--config-override", r#"{"disk_bytes": 50000000}"#], 7);
+        assert_eq!(job.status(), "paused");
+        assert!(job.found().contains(why), "{}", job.found());
+        assert!(job.given.stderr.contains("paused: The agent cannot go on"), "{}", job.given.seen());
+        assert_eq!(job.calls().len(), 1, "it is not tried again by itself");
+        assert!(!job.titles("phase-1-strategic").contains(&"so much".to_owned()));
+        job.resume(3);
+        assert_eq!(job.calls().len(), 2);
+    }
+}
+
+/// It may be run by an ordinary user, whom permissions stop.
+#[test]
+fn permissions_taken_away_stop_nobody() {
+    let agent = r#"usual; chmod 000 ${XDG_CACHE_HOME:+"$XDG_CACHE_HOME"} ."#;
+    in_every_way(agent, |place, case| {
+        let shown = show(place, &only_run(place).unwrap());
+        assert_eq!(shown["status"], "completed", "{case}: {shown}");
+    });
+    let waits = "touch \"$here/began\"; cp \"$here/began\" left; chmod 000 .; sleep 600";
+    let place = by_name(waits);
+    let place = if rustix::process::geteuid().is_root() { place.run_as_nobody() } else { place };
+    let mut engine = background(&place, &["job", "Write", "--agent", "scripted"]);
+    let id = until(|| only_run(&place).filter(|_| place.path().join("began").exists()));
+    expect(&place.run(&["cancel", &id]), 0);
+    expect(&engine.end(), 1);
+    assert_eq!(show(&place, &id)["status"], "cancelled");
 }
