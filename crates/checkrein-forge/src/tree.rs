@@ -161,10 +161,31 @@ impl Bare {
         Ok(blobs.iter().map(|_| next()).collect())
     }
 
+    /// The links of a commit, each with what it says.
+    pub fn links(&self, commit: &Oid) -> Result<Vec<(TreePath, TreePath)>, ForgeError> {
+        let mut entries = self.list_files(commit)?;
+        // What is longer is none for any system.
+        entries.retain(|entry| {
+            entry.kind == EntryKind::Link && entry.size_bytes.is_some_and(|size| size <= LINK_BYTES)
+        });
+        let mut links = Vec::new();
+        for some in entries.chunks(LINKS_AT_ONCE) {
+            let oids: Vec<Oid> = some.iter().map(|entry| entry.oid.clone()).collect();
+            let Some(targets) = self.contents(&oids, usize::MAX)? else { continue };
+            links.extend(
+                some.iter().map(|entry| entry.path.clone()).zip(targets.into_iter().map(TreePath::new)),
+            );
+        }
+        Ok(links)
+    }
+
     pub(crate) fn tree_of(&self, commit: &Oid) -> Result<Oid, ForgeError> {
         Oid::from_bytes(&self.call(["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).run()?)
     }
 }
+
+const LINK_BYTES: u64 = 4096;
+const LINKS_AT_ONCE: usize = 10_000;
 
 /// `mode type oid size<tab>path`
 fn entry(record: &[u8]) -> Result<Option<TreeEntry>, ForgeError> {

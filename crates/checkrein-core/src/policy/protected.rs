@@ -1,7 +1,9 @@
 //! Files that decide about agents, hooks and builds: a change there waits for a person at every level.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
+use std::ops::Bound;
 
 use schemars::JsonSchema;
 use serde::de::{self, value};
@@ -93,19 +95,89 @@ fn closes_its_brackets(pattern: &str) -> bool {
 }
 
 impl Policy {
-    /// The paths among `paths` that this policy protects.
-    pub fn protected<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<&'p str> {
+    /// The paths among `paths` that this policy protects; `linked` are those that protected links lead to.
+    pub fn protected<'p>(&self, paths: impl IntoIterator<Item = &'p str>, linked: &[String]) -> Vec<&'p str> {
+        let is_named = self.named();
+        let linked: HashSet<&str> = linked.iter().map(String::as_str).collect();
+        let ways: HashSet<&str> = linked.iter().flat_map(|path| directories(path)).collect();
+        let is_linked = |path: &str| {
+            let path = as_any_system_sees(path);
+            let whole: &str = &path;
+            // Something else in the place of a directory on the way leads elsewhere.
+            ways.contains(whole) || directories(whole).chain([whole]).any(|part| linked.contains(part))
+        };
+        paths.into_iter().filter(|path| is_named(path) || is_linked(path)).collect()
+    }
+
+    /// What protected links lead to, through further links and by those below it: whoever writes there changes what is
+    /// protected. `links` are all of a commit, each with what it says.
+    pub fn protected_by_links(&self, links: &[(String, String)]) -> Vec<String> {
+        let is_named = self.named();
+        let by_path: BTreeMap<Cow<'_, str>, &(String, String)> =
+            links.iter().map(|link| (as_any_system_sees(&link.0), link)).collect();
+        let mut known = BTreeSet::new();
+        let mut left: Vec<String> = Vec::new();
+        let lead = |link: &(String, String), rest: &str| {
+            let target = leads_to(&link.0, &link.1, rest)?;
+            Some(as_any_system_sees(&target).into_owned())
+        };
+        left.extend(links.iter().filter(|link| is_named(&link.0)).filter_map(|link| lead(link, "")));
+        while let Some(target) = left.pop() {
+            if known.len() >= LINKED_MAX || !known.insert(target.clone()) {
+                continue;
+            }
+            for part in directories(&target).chain([target.as_str()]) {
+                let rest = target.get(part.len()..).unwrap_or_default();
+                left.extend(by_path.get(part).and_then(|link| lead(link, rest)));
+            }
+            let below = format!("{target}/");
+            let links = by_path.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded));
+            let links = links.take_while(|(path, _)| path.starts_with(&below));
+            left.extend(links.filter_map(|(_, link)| lead(link, "")));
+        }
+        known.into_iter().collect()
+    }
+
+    /// Whether a pattern names a path.
+    fn named(&self) -> impl Fn(&str) -> bool + use<> {
         let patterns: Vec<String> = self
             .protected_paths
             .iter()
             .flat_map(|pattern| with_directories(&as_any_system_sees(pattern)))
             .collect();
-        let protected = |path: &str| {
+        move |path| {
             let path = as_any_system_sees(path);
             patterns.iter().any(|pattern| fast_glob::glob_match(pattern, path.as_bytes()))
-        };
-        paths.into_iter().filter(|path| protected(path)).collect()
+        }
     }
+}
+
+/// Links that lead in circles come to an end.
+const LINKED_MAX: usize = 10_000;
+const LINKED_BYTES_MAX: usize = 4096;
+
+/// Each directory above a path.
+fn directories(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').filter_map(|(end, _)| path.get(..end))
+}
+
+/// Where a link leads, and from there; none outside of the repository.
+fn leads_to(link: &str, says: &str, rest: &str) -> Option<String> {
+    if says.starts_with('/') {
+        return None;
+    }
+    let above = link.rsplit_once('/').map_or("", |(above, _)| above);
+    let mut parts = Vec::new();
+    for part in above.split('/').chain(says.split('/')).chain(rest.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop()?,
+            part => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    // No system follows one that is longer.
+    (!path.is_empty() && path.len() <= LINKED_BYTES_MAX).then_some(path)
 }
 
 /// A name as the least particular file system takes it: some do not tell `.GitHub` from `.github`, some skip
@@ -206,7 +278,7 @@ mod tests {
                 patterns.iter().map(|pattern| PathPattern::try_from((*pattern).to_owned()).unwrap().0);
             policy.protected_paths = patterns.collect();
         }
-        !policy.protected([path]).is_empty()
+        !policy.protected([path], &[]).is_empty()
     }
 
     #[test]
@@ -297,6 +369,36 @@ mod tests {
             "a.claude",
         ] {
             assert!(!protected(None, path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_a_protected_link_leads_to_is_protected() {
+        let links = |links: &[(&str, &str)]| -> Vec<(String, String)> {
+            links.iter().map(|(path, target)| ((*path).to_owned(), (*target).to_owned())).collect()
+        };
+        let policy = Policy::builtin(Scope::Job);
+        for (there, path, expected) in [
+            (links(&[("CLAUDE.md", "docs/guide.md")]), "docs/guide.md", true),
+            (links(&[("CLAUDE.md", "docs/guide.md")]), "Docs/Guide.md", true),
+            (links(&[("CLAUDE.md", "docs/guide.md")]), "docs", true),
+            (links(&[("CLAUDE.md", "docs/guide.md")]), "docs/other.md", false),
+            (links(&[("readme", "docs/guide.md")]), "docs/guide.md", false),
+            (links(&[(".claude/skills", "../skills")]), "skills/a/b.md", true),
+            (links(&[(".claude/skills", "../skills"), ("skills/a", "../all/a")]), "all/a/b.md", true),
+            (links(&[("CLAUDE.md", "guide"), ("guide", "docs/guide.md")]), "docs/guide.md", true),
+            (links(&[("CLAUDE.md", "now/guide.md"), ("now", "docs/v2")]), "docs/v2/guide.md", true),
+            (links(&[("CLAUDE.md", "now/guide.md"), ("now", "docs/v2")]), "docs/v2/other", false),
+            (links(&[("a/CLAUDE.md", "../../x")]), "x", false),
+            (
+                links(&[("CLAUDE.md", "/etc/x"), ("AGENTS.md", "GEMINI.md"), ("GEMINI.md", "AGENTS.md")]),
+                "x",
+                false,
+            ),
+            (links(&[("CLAUDE.md", "a"), ("a", "a/a")]), "b", false),
+        ] {
+            let linked = policy.protected_by_links(&there);
+            assert_eq!(!policy.protected([path], &linked).is_empty(), expected, "{there:?} {path}");
         }
     }
 

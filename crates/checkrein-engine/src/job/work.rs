@@ -489,6 +489,10 @@ fn settle(
             outcome.response.warn(format!("the clone is gone, nothing could be taken from it: {reason}"));
             None
         }
+        Err(ForgeError::File { path, reason }) if path == prepared.clone => {
+            outcome.block(format!("what the agent left cannot be read: {reason}"));
+            None
+        }
         // What git cannot read through in its time and room is not tried again and again.
         Err(error @ (ForgeError::TimedOut { .. } | ForgeError::TooMuchOutput { .. })) => {
             outcome.block(format!("what the agent left is too much to be taken: {error}"));
@@ -525,10 +529,6 @@ fn describe(
     let taken = head(prepared)?;
     read_own(repository, definition, phase, &taken);
     if strategic && outcome.result.next_todos.is_empty() && phase.stage == Stage::Work {
-        Err(ForgeError::File { path, reason }) if path == prepared.clone => {
-            outcome.block(format!("what the agent left cannot be read: {reason}"));
-            None
-        }
         match repository
             .text(&taken, &definition.repository.artefact("todos.yaml"))
             .map(|text| TodoList::read(&text))
@@ -568,6 +568,12 @@ fn describe(
     work.left = unseen_since.unwrap_or_else(|| head.clone()).to_string();
     work.files = changes(&repository.bare.changed_files(&base, &head)?);
     work.files_total = work.files.len();
+    if !work.files.is_empty() {
+        let links = repository.bare.links(&base)?;
+        let links: Vec<(String, String)> =
+            links.iter().map(|(path, target)| (path.to_string(), target.to_string())).collect();
+        work.linked = run.policy().protected_by_links(&links);
+    }
     if work.result.outcome == AgentOutcome::JobComplete {
         let start = repository.compared_with(definition, &head)?;
         let files = changes(&repository.bare.changed_files(&start, &head)?);

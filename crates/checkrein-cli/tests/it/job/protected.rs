@@ -55,6 +55,23 @@ fn a_link_in_the_place_of_a_protected_directory_holds_too() {
 }
 
 #[test]
+fn what_a_protected_link_leads_to_is_protected_too() {
+    for (link, target, written) in
+        [("CLAUDE.md", "docs/guide.md", "docs/guide.md"), (".claude/skills", "../skills", "skills/a.md")]
+    {
+        let agent =
+            format!("case $n in 2) mkdir -p skills; echo evil >> {written}; work ;; *) usual ;; esac");
+        let place = with_repository(scene(&agent)).file("repo/docs/guide.md", "# Guide\n");
+        let repo = place.path().join("repo");
+        fs::create_dir_all(repo.join(".claude")).unwrap();
+        std::os::unix::fs::symlink(target, repo.join(link)).unwrap();
+        commit(&repo, "a link");
+        let job = job(place, &FULL, 3);
+        assert_eq!(job.asked()["protected"], json!([written]), "{link}");
+    }
+}
+
+#[test]
 fn moving_or_deleting_a_protected_file_holds_too() {
     for second in ["git rm -q .github/workflows/ci.yml", "git mv .github/workflows/ci.yml ci.yml"] {
         let agent = format!("case $n in 2) {second}; work ;; *) usual ;; esac");

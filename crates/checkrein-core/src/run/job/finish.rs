@@ -42,6 +42,7 @@ pub(in crate::run) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result
         response.warn(format!("job_complete, and these todos were never done: {}", undone.join("; ")));
     }
     work.protected = protected(moved.run.policy(), definition.repository.artefacts(), &work);
+    work.linked.clear();
     work.files.truncate(FILES_MAX);
     if let Some(whole) = &mut work.whole {
         whole.files.truncate(FILES_MAX);
@@ -330,7 +331,7 @@ fn pass(moved: &mut Move<'_>, phase: &JobPhase, work: &Work) {
 fn protected(policy: &Policy, own: &str, work: &Work) -> Vec<String> {
     let paths = work.files.iter().map(|file| file.path.as_str());
     let others = paths.filter(|path| own.is_empty() || !path.starts_with(own));
-    policy.protected(others).into_iter().take(FILES_MAX).map(str::to_owned).collect()
+    policy.protected(others, &work.linked).into_iter().take(FILES_MAX).map(str::to_owned).collect()
 }
 
 impl Move<'_> {

@@ -215,6 +215,9 @@ pub struct Work {
     /// Files that a policy protects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,
+    /// What protected links led to where the phase began; not kept.
+    #[serde(skip)]
+    pub linked: Vec<String>,
     /// Files that differ from the round before; the first so many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_in_round: Vec<String>,
@@ -325,10 +328,10 @@ impl JobPhase {
 
     /// Its todos as an attempt leaves them.
     pub fn todos_after(&self, result: &AgentResult) -> Vec<Todo> {
+        let named: Option<HashSet<u32>> = result.todos_done.as_ref().map(|ids| ids.iter().copied().collect());
         // Whoever asks to plan again has not done what they do not name.
         let done = |todo: &Todo| match &named {
             Some(done) => done.contains(&todo.id),
-        let named: Option<HashSet<u32>> = result.todos_done.as_ref().map(|ids| ids.iter().copied().collect());
             None => result.replan.is_none(),
         };
         self.todos.iter().map(|todo| Todo { done: done(todo), ..todo.clone() }).collect()
