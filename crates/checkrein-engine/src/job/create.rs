@@ -363,10 +363,15 @@ impl Experts<'_> {
         let found = Expert::find(name, file, &known);
         found.map_err(|problems| {
             match self.own.iter().find(|(own, path)| own == name && !self.counts(path)) {
-                Some((_, path)) => {
+                // What is wrong with one that is committed is said as it is.
+                Some((_, path)) if !self.source.is_some_and(committed) => {
                     EngineError::UncommittedExpert { name: name.to_owned(), path: path.clone() }
+            let committed = |source: &Source| {
+                let path = format!("{EXPERTS}/{name}/config.yaml");
+                matches!(source.file(self.git, &path, BYTES_MAX), Ok(Some(_)))
+            };
                 }
-                None => problems.into(),
+                _ => problems.into(),
             }
         })
     }

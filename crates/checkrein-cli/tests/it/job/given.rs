@@ -149,6 +149,26 @@ fn an_expert_of_a_repository_counts_once_it_is_committed() {
 }
 
 #[test]
+fn what_is_wrong_with_a_committed_expert_is_said() {
+    for (text, said) in [
+        ("environment: [X]\n", ":1:1: environment: "),
+        ("sandbox: false\n", ":1:1: sandbox: "),
+        ("autonomy: full\ncolour: red\n", ":2:1: unknown key `colour`"),
+        ("$extends: plumbr\n", ":1:1: $extends: "),
+    ] {
+        let place = with_repository(scene("usual")).file("repo/.checkrein/experts/bad/config.yaml", text);
+        let repo = place.path().join("repo");
+        commit(&repo, "an expert");
+        let mut command = place.command(crate::place::BINARY);
+        command.args(["job", "Write", "--agent", &super::agent_of(&place), "--queue", "--expert", "bad"]);
+        let ran = command.current_dir(&repo).output().unwrap();
+        let seen = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(2), "{seen}");
+        assert!(seen.contains(said) && !seen.contains("not committed"), "{text}: {seen}");
+    }
+}
+
+#[test]
 fn experts_that_extend_each_other_in_a_circle_are_refused() {
     let place = scene("usual")
         .file(&format!("{USERS}/a/config.yaml"), "$extends: b\n")
