@@ -156,10 +156,31 @@ impl CheckreinFile {
         problems.extend(file.words());
         problems.extend(file.frames());
         problems.extend(file.forge_problems());
+        problems.extend(file.agent_problems());
         if owner == Owner::Project {
             problems.extend(file.of_user_alone());
         }
         problems.refuse_or(file)
+    }
+
+    /// Models that the program of an agent would take for something else.
+    fn agent_problems(&self) -> Problems {
+        let mut problems = Problems::default();
+        for (name, agent) in &self.shape.agents {
+            let own: [(&[&str], &Option<String>); 3] = [
+                (&["model"], &agent.model),
+                (&["models", "strategic"], &agent.models.strategic),
+                (&["models", "tactical"], &agent.models.tactical),
+            ];
+            for (key, model) in own {
+                if let Some(model) = model.as_deref().filter(|model| model.trim_start().starts_with('-')) {
+                    let path: Vec<&str> = ["agents", name].iter().chain(key).copied().collect();
+                    let message = format!("`{model}` is no model: it begins with `-`, as options do");
+                    problems.push(self.document.problem(Gravity::Error, &path, message));
+                }
+            }
+        }
+        problems
     }
 
     /// What cannot be used in `frames:`.
