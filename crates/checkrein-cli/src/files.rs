@@ -1,6 +1,7 @@
 //! Reading files and standard input, with errors that name what was read.
 
 use std::io::{IsTerminal, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +18,27 @@ pub fn document(path: &Path) -> Result<Arc<Document>, CliError> {
     let text = text(path)?;
     Ok(Arc::new(Document::parse(&name, &text, Format::of_name(&name))?))
 }
+
+/// The same of a file that came with a project and nobody named: it is one, and lies where it seems to, so that nothing
+/// of this machine is waited for or shown in its place.
+pub fn document_of_project(path: &Path, project: &Path) -> Result<Arc<Document>, CliError> {
+    let name = shown(path);
+    let fail = |error: std::io::Error| CliError::usage(format!("`{name}` cannot be read: {error}"));
+    let place = project.canonicalize().map_err(fail)?;
+    if !path.canonicalize().map_err(fail)?.starts_with(&place) {
+        let text = format!("`{name}` leads out of `{}`, and settings of a project lie in it", shown(project));
+        return Err(CliError::usage(text));
+    }
+    let opened = std::fs::File::options().read(true).custom_flags(NONBLOCK).open(path).map_err(fail)?;
+    if !opened.metadata().map_err(fail)?.is_file() {
+        return Err(CliError::usage(format!("`{name}` is not a file")));
+    }
+    let text = utf8(read(opened, &name)?, &name)?;
+    Ok(Arc::new(Document::parse(&name, &text, Format::of_name(&name))?))
+}
+
+/// A pipe is not waited for.
+const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
 pub fn text(path: &Path) -> Result<String, CliError> {
     utf8(bytes(path)?, &shown(path))

@@ -1,9 +1,10 @@
 //! Finds the settings that apply here: the user's, the project's, the tenant's, the environment's.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use checkrein_core::config::{CheckreinFile, Expert, NamedBy, Owner, Settings, Tenant, env};
-use checkrein_core::document::Problems;
+use checkrein_core::document::{Document, Problems};
 use checkrein_core::policy::Reading;
 
 use crate::error::{CliError, warn};
@@ -90,21 +91,29 @@ fn gather(
         found.map(|(_, value)| PathBuf::from(value))
     };
 
-    let mut read = |path: &Path, owner: Owner| -> Result<CheckreinFile, CliError> {
-        let (file, more) = CheckreinFile::read(&files::document(path)?, owner, reading)?;
+    let mut read = |document: Arc<Document>, owner: Owner| -> Result<CheckreinFile, CliError> {
+        let (file, more) = CheckreinFile::read(&document, owner, reading)?;
         problems.extend(more);
         Ok(file)
     };
     let user_path = user_file();
-    let user = user_path.as_deref().map(|path| read(path, Owner::User)).transpose()?;
+    let user = match &user_path {
+        Some(path) => Some(read(files::document(path)?, Owner::User)?),
+        None => None,
+    };
     let project_path = place.config.clone().or_else(project_file);
     // Whoever is at home among their own settings is in no project.
     let project_path = project_path.filter(|path| owner_of(path) == Owner::Project);
-    let project = project_path.as_deref().map(|path| read(path, Owner::Project)).transpose()?;
+    let project = match &project_path {
+        // One that is named may be anything a person can name.
+        Some(path) if place.config.is_some() => Some(read(files::document(path)?, Owner::Project)?),
+        Some(path) => Some(read(files::document_of_project(path, directory_of(path))?, Owner::Project)?),
+        None => None,
+    };
 
     let named_in = |file: &Option<CheckreinFile>, path: &Option<PathBuf>| {
         let tenant = file.as_ref()?.shape.tenant.as_ref()?;
-        Some(path.as_ref()?.parent().unwrap_or(Path::new("")).join(tenant))
+        Some(directory_of(path.as_ref()?).join(tenant))
     };
     let tenant_path = match workers {
         Workers::Ignored => None,
@@ -117,13 +126,26 @@ fn gather(
     };
     let tenant = match tenant_path {
         Some((path, named_by)) => {
-            let (tenant, more) = Tenant::read(&files::document(&path)?, reading)?;
+            let document = match (named_by, &project_path) {
+                (NamedBy::Project, Some(project)) => {
+                    files::document_of_project(&path, directory_of(project))?
+                }
+                _ => files::document(&path)?,
+            };
+            let (tenant, more) = Tenant::read(&document, reading)?;
             problems.extend(more);
             Some((tenant, named_by))
         }
         None => None,
     };
     Ok((Settings::new(user, project, tenant, environment)?, problems))
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    }
 }
 
 /// The user's own settings: the file that is named, or the one in the configuration directory.

@@ -253,6 +253,49 @@ fn check_without_files_looks_at_everything_here() {
     );
 }
 
+/// Settings come with a project, and whoever wrote those must not have something else read in their place.
+#[test]
+fn settings_of_a_project_lie_in_it() {
+    let secret = || Place::new().file("home/.ssh/key", "PRIVATEKEY\n");
+    let refused = |place: &Place, said: &str| {
+        for command in ["policy explain --worker a", "policy check"] {
+            let ran = place.shell(&format!("cd project && checkrein {command}"));
+            assert_eq!(ran.code, 2, "{}", ran.seen());
+            assert!(ran.stderr.contains(said) && !ran.seen().contains("PRIVATEKEY"), "{}", ran.seen());
+        }
+    };
+    for tenant in ["/etc/hostname", "../../../../../../../etc/hostname", "link"] {
+        let place = secret().file("project/checkrein.yaml", &format!("tenant: {tenant}\n"));
+        std::os::unix::fs::symlink("../home/.ssh/key", place.path().join("project/link")).unwrap();
+        refused(&place, "leads out of");
+    }
+    let place = secret().file("project/x", "");
+    std::os::unix::fs::symlink("../home/.ssh/key", place.path().join("project/checkrein.yaml")).unwrap();
+    refused(&place, "leads out of");
+    for (settings, pipe) in [(None, "checkrein.yaml"), (Some("tenant: pipe\n"), "pipe")] {
+        let place = Place::new().file("project/x", "");
+        if let Some(settings) = settings {
+            std::fs::write(place.path().join("project/checkrein.yaml"), settings).unwrap();
+        }
+        let made = std::process::Command::new("mkfifo").arg(place.path().join("project").join(pipe)).status();
+        assert!(made.unwrap().success());
+        refused(&place, "is not a file");
+    }
+}
+
+#[test]
+fn a_model_is_no_option() {
+    for (key, place) in [
+        ("model: --settings=evil.json", "agents.claude.model"),
+        ("models: {tactical: -x}", "agents.claude.models.tactical"),
+    ] {
+        let settings = format!("agents: {{claude: {{{key}}}}}\n");
+        let ran = Place::new().file("checkrein.yaml", &settings).run(&["policy", "check"]);
+        assert_eq!(ran.code, 2, "{}", ran.seen());
+        assert!(ran.stderr.contains(place) && ran.stderr.contains("begins with `-`"), "{}", ran.seen());
+    }
+}
+
 /// A file is judged alike whether it is named or found.
 #[test]
 fn check_judges_a_file_alike_named_or_found() {
