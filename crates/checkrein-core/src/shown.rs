@@ -36,12 +36,15 @@ pub fn characters(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
 /// Characters that do not show by themselves, or change how others do.
 fn is_invisible(c: char) -> bool {
     c.is_control()
+        // Those that are no characters at all.
+        || u32::from(c) & 0xfffe == 0xfffe
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{2d7f}' | '\u{3164}' | '\u{fdd0}'..='\u{fdef}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffc}' | '\u{1107f}' | '\u{13430}'..='\u{1343f}' | '\u{13441}'..='\u{13442}'
+            | '\u{16fe4}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 const JOINER: char = '\u{200d}';
@@ -130,6 +133,16 @@ mod tests {
             '\u{61c}',
             '\u{115f}',
             '\u{1160}',
+            '\u{2800}',
+            '\u{2d7f}',
+            '\u{fdd0}',
+            '\u{fffc}',
+            '\u{fffe}',
+            '\u{1107f}',
+            '\u{13441}',
+            '\u{16fe4}',
+            '\u{1d159}',
+            '\u{1ffff}',
             '\u{17b4}',
             '\u{17b5}',
             '\u{180b}',
