@@ -156,7 +156,7 @@ impl Args {
             "documents": documents, "datasources": datasources,
             "plan": self.plan.as_deref().map(files::text).transpose()?,
             "autonomy": self.autonomy.as_ref().or(draft.autonomy.as_ref()).map(block),
-            "config_override": self.config_override(&draft).as_ref().map(block), "sandbox": self.sandbox,
+            "config_override": self.config_override(&draft).as_ref().map(block), "sandbox": self.sandbox.then_some(true),
             "requires": self.requires,
         });
         let new: NewJobThere = remote.post(&["jobs"], &body)?;
@@ -192,7 +192,7 @@ impl Args {
             plan: self.plan.as_deref().map(files::text).transpose()?,
             autonomy: self.autonomy.clone().or_else(|| draft.autonomy.clone()),
             config_override: self.config_override(draft),
-            sandbox: self.sandbox,
+            sandbox: self.sandbox.then_some(true),
             requires: self.requires.clone(),
             directory: here,
             experts: settings::expert_files(),

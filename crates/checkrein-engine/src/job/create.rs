@@ -43,7 +43,8 @@ pub struct NewJob {
     pub autonomy: Option<String>,
     /// JSON: what an expert's file may say, for this job alone.
     pub config_override: Option<String>,
-    pub sandbox: bool,
+    /// What was said about it; nothing leaves it to the settings and the expert.
+    pub sandbox: Option<bool>,
     /// Where a relative path of the agent's command begins.
     pub directory: PathBuf,
     /// The user's own experts: names and files.
@@ -212,10 +213,12 @@ impl Engine {
             variable: Datasource::variable(name),
             shown: Datasource::shown(address),
         };
-        let refuses_sandbox = over.as_ref().is_some_and(|over| over.shape.sandbox.set() == Some(&false));
-        let isolation = choose_isolation(&self.settings, from, new.sandbox || job.sandbox)?;
+        let wants_sandbox = new.sandbox == Some(true);
+        let refuses_sandbox = new.sandbox == Some(false)
+            || over.as_ref().is_some_and(|over| over.shape.sandbox.set() == Some(&false));
+        let isolation = choose_isolation(&self.settings, from, wants_sandbox || job.sandbox)?;
         // What somebody wrote is not ignored without a word.
-        if from == GivenFrom::Http && refuses_sandbox && isolation == Isolation::Sandbox && !new.sandbox {
+        if from == GivenFrom::Http && refuses_sandbox && isolation == Isolation::Sandbox && !wants_sandbox {
             return Err(EngineError::SandboxRequired);
         }
         let title = new.description.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -362,14 +365,14 @@ impl Experts<'_> {
         };
         let found = Expert::find(name, file, &known);
         found.map_err(|problems| {
-            match self.own.iter().find(|(own, path)| own == name && !self.counts(path)) {
-                // What is wrong with one that is committed is said as it is.
-                Some((_, path)) if !self.source.is_some_and(committed) => {
-                    EngineError::UncommittedExpert { name: name.to_owned(), path: path.clone() }
             let committed = |source: &Source| {
                 let path = format!("{EXPERTS}/{name}/config.yaml");
                 matches!(source.file(self.git, &path, BYTES_MAX), Ok(Some(_)))
             };
+            match self.own.iter().find(|(own, path)| own == name && !self.counts(path)) {
+                // What is wrong with one that is committed is said as it is.
+                Some((_, path)) if !self.source.is_some_and(committed) => {
+                    EngineError::UncommittedExpert { name: name.to_owned(), path: path.clone() }
                 }
                 _ => problems.into(),
             }

@@ -72,7 +72,7 @@ fn wanted(visit: &Visit) -> Result<Wanted, Problem> {
         datasources,
         plan: text("plan"),
         config_override,
-        sandbox: form.get("sandbox").is_some(),
+        sandbox: form.get("sandbox").is_some().then_some(true),
         chat: text("chat"),
     })
 }

@@ -42,8 +42,7 @@ pub struct Wanted {
     /// What an expert's file may say, for this job alone
     pub config_override: Option<Object>,
     /// Keep the agent's processes away from the store, settings and credentials, also where the server has `sandbox: off`
-    #[serde(default)]
-    pub sandbox: bool,
+    pub sandbox: Option<bool>,
     /// The conversation it was prepared in, which goes on in it; what it wrote down counts where nothing else is said
     pub chat: Option<String>,
     /// Labels a worker must have to take it up, beside those of the expert

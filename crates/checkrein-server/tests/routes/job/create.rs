@@ -247,6 +247,8 @@ fn over_http_the_sandbox_is_what_a_job_gets() {
         .post("/v1/jobs", &json!({"description": "x", "config_override": {"sandbox": false}}))
         .refused(422, "invalid");
     assert!(refused["hint"].as_str().unwrap().contains("`sandbox: off`"), "{refused}");
+    // The same where it is said beside: nothing that is written is ignored.
+    admin.post("/v1/jobs", &json!({"description": "x", "sandbox": false})).refused(422, "invalid");
     let made = admin.post("/v1/jobs", &json!({"description": "x"})).expect(201).json();
     assert_eq!(made["config"]["isolation"], "sandbox");
     // One that was given on the machine without it gets it when it is run again from elsewhere.
