@@ -168,7 +168,7 @@ impl ServerHandler for Mcp {
         let Some(tool) = self.tools_of(&caller).find(|tool| tool.name == request.name) else {
             return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
         };
-        if let Some(problem) = exact::refusal(&context.meta).filter(|_| tool.exact) {
+        if let Some(problem) = exact::refusal(&context.meta, tool.exact) {
             return Ok(self.failed(&problem).into());
         }
         let arguments = serde_json::to_vec(&request.arguments.clone().unwrap_or_default());
