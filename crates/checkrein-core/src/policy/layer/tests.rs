@@ -1138,8 +1138,8 @@ fn checkpoint_types_under_each_worker_level() {
             ),
             // C1: any string is a type
             (
-                &[(Start, "{checkpoint_types: ['', ' ', '*', Draft, phase]}")],
-                "start:1 hold_at=[every , every  , every boundary, every Draft, every phase] checkpoint_types=[,  , *, Draft, phase]",
+                &[(Start, "{checkpoint_types: ['*', Draft, phase]}")],
+                "start:1 hold_at=[every boundary, every Draft, every phase] checkpoint_types=[*, Draft, phase]",
             ),
             // one phase under another level
             (
@@ -1322,7 +1322,7 @@ fn a_type_that_is_nearly_a_kind_is_asked_about() {
                     "notice start:1:33: overrides.build.hold_at[0].on: `Step` is a checkpoint type of your own\n  hint: did you mean `step`?",
                 ],
             ),
-            (&[(Start, "{hold_at: [{on: draft}, {on: '*'}, {on: ''}]}")], &[]),
+            (&[(Start, "{hold_at: [{on: draft}, {on: '*'}]}")], &[]),
         ],
     );
 }
@@ -1353,6 +1353,57 @@ fn a_run_holds_only_where_it_comes_by() {
             "start:1:13: hold_at[0].on: a workflow has no boundary `deliverable` to hold at\n  hint: valid values: `step`, `hook`, `phase_entry`, `phase`, `complete`, `*`",
         ),
         (Worker, "{hold_at: [{on: deliverable}, {on: anything}]}", ""),
+        (
+            Worker,
+            "{check_in_frequency: per-step}",
+            "start:1:2: check_in_frequency: a worker never checks in `per-step`\n  hint: write `hold_at` or a level instead",
+        ),
+        (
+            Worker,
+            "{overrides: {p: {check_in_frequency: per-phase}}}",
+            "start:1:18: overrides.p.check_in_frequency: a worker never checks in `per-phase`\n  hint: write `hold_at` or a level instead",
+        ),
+        (
+            Worker,
+            "{check_in_frequency: end-only, hold_at: [{on: deliverable}]}",
+            "start:1:2: check_in_frequency: a worker never checks in `end-only`\n  hint: write `hold_at` or a level instead",
+        ),
+        (
+            Worker,
+            "{hold_at: [{on: ''}]}",
+            "start:1:13: hold_at[0].on: checkpoint type `` is empty\n  hint: write the type as the worker does, such as `deliverable`",
+        ),
+        (
+            Worker,
+            "{hold_at: [{on: x}, {on: ' deliverable'}]}",
+            "start:1:22: hold_at[1].on: checkpoint type ` deliverable` begins or ends with white space\n  hint: write the type as the worker does, such as `deliverable`",
+        ),
+        (
+            Worker,
+            "{checkpoint_types: ['']}",
+            "start:1:21: checkpoint_types[0]: checkpoint type `` is empty\n  hint: write the type as the worker does, such as `deliverable`",
+        ),
+        (
+            Worker,
+            "{checkpoint_types: [a, 'b ']}",
+            "start:1:24: checkpoint_types[1]: checkpoint type `b ` begins or ends with white space\n  hint: write the type as the worker does, such as `deliverable`",
+        ),
+        (
+            Job,
+            "{hold_at: [{on: phase, milestone: ' '}]}",
+            "start:1:24: hold_at[0].milestone: a milestone has a name, found nothing\n  hint: write its name as the plan has it",
+        ),
+        (Job, "{hold_at: [{on: '*', milestone: m}]}", ""),
+        (
+            Workflow,
+            "{hold_at: [{on: '*', milestone: m}]}",
+            "start:1:22: hold_at[0].milestone: a workflow reaches no milestones to hold at\n  hint: leave `milestone` out; only jobs have them",
+        ),
+        (
+            Worker,
+            "{overrides: {p: {hold_at: [{on: phase, milestone: m}]}}}",
+            "start:1:40: overrides.p.hold_at[0].milestone: a worker reaches no milestones to hold at\n  hint: leave `milestone` out; only jobs have them",
+        ),
         (
             Workflow,
             "{require_approval_for: [' ']}",
@@ -1416,7 +1467,7 @@ const CHANGES: &[(Scope, &str, &str)] = &[
     (Workflow, "guarded", "{error_tolerance: high}"),
     (Workflow, "{overrides: {build: {ask: always}}}", "{overrides: {build: null, test: autonomous}}"),
     (Workflow, "{check_in_frequency: weekly, error_tolerance: some}", "{require_approval_for: [release]}"),
-    (Worker, "{checkpoint_types: ['', '*', draft]}", "manual"),
+    (Worker, "{checkpoint_types: ['*', draft]}", "manual"),
     (Worker, "semi_supervised", "{level: null, timeout: 1h 30m}"),
     (
         Job,
