@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::agent::AgentShape;
+use super::agent::{AgentShape, empty_agent};
 use super::companion::CompanionShape;
 use super::forge::ForgeShape;
 use super::model::ModelShape;
@@ -152,6 +152,10 @@ impl CheckreinFile {
         }
         for layer in file.shape.workers.keys().filter_map(|worker| file.worker_layer(worker)) {
             problems.extend(layer.unknown(Scope::Worker, reading).errors());
+        }
+        problems.extend(empty_agent(document, &["agent"], file.shape.agent.as_ref()));
+        for (name, agent) in &file.shape.agents {
+            problems.extend(empty_agent(document, &["agents", name, "command"], agent.command.as_ref()));
         }
         problems.extend(file.words());
         problems.extend(file.frames());

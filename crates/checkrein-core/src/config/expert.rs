@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::agent::empty_agent;
 use super::owner::Owner;
 use crate::document::{Document, Gravity, Problem, Problems, closest, decode, listed};
 use crate::duration;
@@ -165,6 +166,7 @@ impl ExpertFile {
     pub fn read(document: &Arc<Document>, owner: Owner) -> Result<(ExpertFile, Problems), Problems> {
         let (shape, mut problems) = decode::<ExpertShape>(document, Gravity::Error)?;
         problems.extend(times(document, &shape));
+        problems.extend(empty_agent(document, &["agent"], shape.agent.set()));
         let file = ExpertFile { document: Arc::clone(document), owner, shape };
         if let Some(layer) = file.layer() {
             // Words are judged when its policy is resolved; what no command coerces is refused here.

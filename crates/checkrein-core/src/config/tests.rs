@@ -217,6 +217,27 @@ fn frames_and_words_in_checkrein_yaml() {
     );
 }
 
+#[test]
+fn an_agent_without_a_name_is_refused() {
+    let hint = "an agent has a name, found nothing\n  hint: name an agent or a command, such as `claude`, or leave it out";
+    let own = |text: &str| {
+        let file = document("checkrein.yaml", text);
+        answer(
+            file.and_then(|file| CheckreinFile::read(&file, Owner::User, Reading::Strict))
+                .map(|_| String::new()),
+        )
+    };
+    assert_eq!(own("agent: ''\n"), format!("error checkrein.yaml:1:1: agent: {hint}"));
+    assert_eq!(own("agent: 'cmd: '\n"), format!("error checkrein.yaml:1:1: agent: {hint}"));
+    assert_eq!(
+        own("agents: {a: {command: ' '}}\n"),
+        format!("error checkrein.yaml:1:14: agents.a.command: {hint}")
+    );
+    assert_eq!(own("agent: claude\nagents: {a: {command: x}}\n"), "");
+    assert_eq!(expert("x", &[("x", "agent: ''\n")]), format!("error x.yaml:1:1: agent: {hint}"));
+    assert_eq!(gates("flow.yaml", "agent: ''\nphases: {}\n"), format!("error flow.yaml:1:1: agent: {hint}"));
+}
+
 /// Every worker of a tenant file with its level.
 fn workers_of(name: &str, text: &str) -> String {
     answer((|| {

@@ -1,6 +1,7 @@
 //! What the shape of a workflow file alone cannot tell.
 
 use super::{Phase, Step, Workflow};
+use crate::config::agent::empty_agent;
 use crate::decision::{Handling, StepOrHook};
 use crate::document::{self, Gravity, Problems};
 use crate::policy::Autonomy;
@@ -10,6 +11,7 @@ impl Workflow {
     pub(super) fn check(&self) -> Problems {
         let mut problems = Problems::default();
         self.check_handling(&[], self.file.result_handling, &mut problems);
+        problems.extend(empty_agent(&self.document, &["agent"], self.file.agent.as_ref()));
         for (name, phase) in &self.file.phases {
             self.check_handling(&["phases", name], phase.result_handling, &mut problems);
             self.check_phase(name, phase, &mut problems);
