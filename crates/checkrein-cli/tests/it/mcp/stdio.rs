@@ -67,6 +67,20 @@ fn a_number_that_would_be_rounded_is_refused() {
     }
 }
 
+/// R14: only what is written makes a store.
+#[test]
+fn looking_at_the_tools_makes_no_store() {
+    let place = Place::new();
+    let store = place.path().join("no/such/x.db");
+    let mut client = Client::new(&place, &[("CHECKREIN_STORE", store.to_str().unwrap())]);
+    assert!(client.tools().contains(&"request_checkpoint".to_owned()));
+    assert_eq!(client.works("list_checkpoints", json!({}))["items"], json!([]));
+    assert!(!place.path().join("no").exists());
+    client.works("request_checkpoint", json!({"worker": "w", "deliverable": "x", "id": "a"}));
+    assert_eq!(client.works("list_checkpoints", json!({}))["items"][0]["id"], "a");
+    assert!(store.exists());
+}
+
 #[test]
 fn what_is_asked_is_answered_elsewhere() {
     let place = Place::new();
