@@ -8,6 +8,7 @@ use crate::boundary::BoundaryKind;
 use crate::document::{Gravity, Problem, Problems, closest, listed};
 use crate::policy::block::OverrideBlock;
 use crate::policy::{Level, On, Role, Said, Scope, Setting, Trigger, Word};
+use crate::run::job::phase_name;
 
 /// What becomes of a level, frequency or tolerance nobody knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,10 +31,12 @@ impl Layer {
         }
         for (phase, own) in self.block.overrides.set().into_iter().flatten() {
             search.phase_name(phase, &["overrides", phase]);
+            search.phase_of_job(phase, &["overrides", phase]);
             if let Setting::Set(own) = own {
                 search.governed(Place::Phase(phase), &Governed::from(&OverrideBlock::of(own.clone())));
             }
         }
+        search.without_effect();
         for (index, phase) in self.block.require_approval_for.set().into_iter().flatten().enumerate() {
             search.phase_name(phase, &["require_approval_for", &index.to_string()]);
         }
@@ -135,6 +138,27 @@ impl Search<'_> {
         }
     }
 
+    /// Settings that nothing looks at in this scope.
+    fn without_effect(&mut self) {
+        let block = &self.layer.block;
+        let gates = "a job holds at the ends of its phases; write `hold_at`";
+        let (scope, job) = (self.scope, self.scope == Scope::Job);
+        for (field, is_idle, hint) in [
+            ("require_approval_for", job && block.require_approval_for.set().is_some(), gates),
+            ("pause_before_release", job && block.pause_before_release.set().is_some(), gates),
+            (
+                "protected_paths",
+                !job && block.protected_paths.set().is_some(),
+                "protected files are for jobs: write it under `autonomy.job`",
+            ),
+        ] {
+            if is_idle {
+                let message = format!("`{field}` does nothing in a {scope}");
+                self.say(Gravity::Error, &[field], message, hint.to_owned());
+            }
+        }
+    }
+
     /// Only the agent of a job reports milestones: anywhere else, and without a name, it would never hold.
     fn milestone(&mut self, trigger: &Trigger, path: &[&str]) {
         let Some(name) = &trigger.milestone else { return };
@@ -167,6 +191,17 @@ impl Search<'_> {
                 message,
                 "write the name of a phase, such as `release`".to_owned(),
             );
+        }
+    }
+
+    /// The phases of a job have names of their own.
+    fn phase_of_job(&mut self, phase: &str, path: &[&str]) {
+        let number = phase.split('-').nth(1).and_then(|number| number.parse().ok());
+        let is_one = number.is_some_and(|number| number > 0 && phase_name(number) == phase);
+        if self.scope == Scope::Job && !phase.trim().is_empty() && !is_one {
+            let message = format!("a job has no phase `{phase}`");
+            let hint = "its phases are named `phase-1-strategic`, `phase-2-tactical` and so on".to_owned();
+            self.say(Gravity::Error, path, message, hint);
         }
     }
 
