@@ -154,6 +154,10 @@ impl Driving {
     async fn driven(&self, session: &Session, run: TakeUp<'_>) -> Result<Output, CliError> {
         let stop = interrupts()?;
         let who = session.principal_async().await?;
+        if let TakeUp::Resume(id) | TakeUp::Begin(id) = &run {
+            // What is refused leaves nothing behind (R14).
+            session.engine.run(&who, id).await?;
+        }
         session.engine.tidy().await;
         let mut progress = Progress::new(self.json);
         let mut driver = match run {

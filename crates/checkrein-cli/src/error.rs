@@ -241,6 +241,7 @@ impl From<EngineError> for CliError {
             | EngineError::BadId(_)
             | EngineError::ReservedId(_)
             | EngineError::Empty(_)
+            | EngineError::BadType { .. }
             | EngineError::Invisible(_)
             | EngineError::ReservedName(_)
             | EngineError::Deliverable(_) => Exit::Usage,

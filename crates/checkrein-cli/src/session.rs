@@ -151,6 +151,20 @@ impl StorePlace {
         Ok(session)
     }
 
+    /// The store alone, if it is there or `make` says that it is to be made.
+    pub fn engine_if(&self, make: bool) -> Result<Option<Engine>, CliError> {
+        let settings = self.places.load_quietly()?.0;
+        let address = self.address_with(&settings)?;
+        if !make && missing(&address, &settings).is_some() {
+            return Ok(None);
+        }
+        let store = Store::open_at(&address, &files_root()?)?;
+        if let StoreAddress::Sqlite(path) = &address {
+            ignore_beside(path);
+        }
+        Ok(Some(Engine::new(store, settings)))
+    }
+
     /// For commands that change nothing: they work where the store cannot be written, too, and where there is none.
     pub fn open_to_read(&self) -> Result<Session, CliError> {
         self.open_there_or_not(Store::open_at_to_read)

@@ -40,7 +40,8 @@ pub struct Boundary {
 
 fn some_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BoundaryKind, D::Error> {
     let name = String::deserialize(deserializer)?;
-    if name.trim().is_empty() { Err(D::Error::custom("is empty")) } else { Ok(name.into()) }
+    BoundaryKind::check_type(&name).map_err(D::Error::custom)?;
+    Ok(name.into())
 }
 
 fn from_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
@@ -77,6 +78,16 @@ pub enum BoundaryKind {
 }
 
 impl BoundaryKind {
+    /// What is wrong with a checkpoint type. Any other string is one (C1); these are slips of the hand, and a
+    /// policy that names one would never hold.
+    pub fn check_type(name: &str) -> Result<(), &'static str> {
+        match name.trim() {
+            "" => Err("is empty"),
+            trimmed if trimmed != name => Err("begins or ends with white space"),
+            _ => Ok(()),
+        }
+    }
+
     /// Every kind but the types workers name.
     pub const ALL: [BoundaryKind; 8] = [
         BoundaryKind::Step,

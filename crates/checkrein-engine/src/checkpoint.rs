@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use checkrein_core::boundary::Boundary;
+use checkrein_core::boundary::{Boundary, BoundaryKind};
 use checkrein_core::checkpoint::{
     Checkpoint, CheckpointId, CheckpointStatus, GivenVerdict, Refusal, Resolved, Verdict,
 };
@@ -131,6 +131,9 @@ impl Engine {
             if hides_something(text) {
                 return Err(EngineError::Invisible(name));
             }
+        }
+        if let Err(wrong) = BoundaryKind::check_type(&new.kind) {
+            return Err(EngineError::BadType { kind: new.kind, wrong });
         }
         // Another worker may have a policy that asks for less.
         if let Some(worker) = by.worker.as_ref().filter(|worker| **worker != new.worker) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use checkrein_core::config::{Settings, Subject, Workflow, env};
-use checkrein_core::document::{Problems, closest};
+use checkrein_core::document::{Problems, closest, listed};
 use checkrein_core::plan::{Action, Context, Plan};
 use checkrein_core::policy::{Block, Layer, LayerRank, Scope};
 use checkrein_core::run::Definition;
@@ -70,6 +70,7 @@ pub fn define(
     known_phases(&start, &plan)?;
     let plan = with_agent(plan, settings)?;
     no_written_secrets(&plan, settings, &values)?;
+    known_values(&plan, &values)?;
     for secret in plan.secrets.iter().chain(settings.secrets()) {
         let value = settings.environment.iter().find(|(name, _)| name == secret).map(|(_, value)| value);
         if value.is_some_and(|value| (1..SECRET_BYTES_MIN).contains(&value.len())) {
@@ -178,18 +179,50 @@ fn start(request: &RunRequest) -> Result<(Vec<Layer>, Context), DefinitionError>
             insert(&mut block, name, parsed(value));
             continue;
         }
-        if let Some(near) = closest(field, fields.iter().map(String::as_str)) {
-            return refuse(
-                format!("`{name}` is not a setting of a policy"),
-                format!("did you mean `{near}`?"),
-            );
-        }
         values.insert(name.clone(), value.clone());
     }
     if !block.is_empty() {
         layers.push(env::layer(LayerRank::Start, "--set", &Value::Object(block).to_string())?);
     }
     Ok((layers, values))
+}
+
+/// What is given at the start reaches something: a name nobody reads is misspelt (X1).
+fn known_values(plan: &Plan, values: &Context) -> Result<(), DefinitionError> {
+    for name in values.keys() {
+        match name.as_str() {
+            "target" => {
+                return refuse("`target` has an option of its own".to_owned(), "give it as `--target`");
+            }
+            "work_id" => {
+                return refuse("`work_id` has an option of its own".to_owned(), "give it as `--work-id`");
+            }
+            "run_id" | "workflow_id" | "phase" | "step" | "attempt" => {
+                return refuse(format!("the run itself says what `{name}` is"), "leave it out");
+            }
+            _ if plan.takes_value(name) => continue,
+            _ => {}
+        }
+        let (fields, placeholders) = (Block::field_names(), plan.placeholders());
+        let known = || fields.iter().chain(&placeholders).map(String::as_str);
+        // `autonomy.ask` is `ask` here.
+        let inner = name.split_once('.').map(|(_, inner)| inner);
+        let is_field =
+            |path: &&str| path.split('.').next().is_some_and(|own| fields.iter().any(|f| f == own));
+        let hint = match inner.filter(is_field).or_else(|| closest(name, known())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let placeholders = match placeholders.is_empty() {
+                    true => "the workflow has no placeholders".to_owned(),
+                    false => format!("placeholders: {}", listed(placeholders.iter().map(String::as_str))),
+                };
+                format!("{placeholders}; settings: {}", listed(fields.iter().map(String::as_str)))
+            }
+        };
+        let message = format!("`{name}` is not a setting of a policy, nor a placeholder of this workflow");
+        return refuse(message, hint);
+    }
+    Ok(())
 }
 
 /// `limits.max_total_warnings=5` is a path.

@@ -188,6 +188,8 @@ pub enum EngineError {
     BadToken(&'static str),
     #[error("`{0}` is empty")]
     Empty(&'static str),
+    #[error("type `{kind}` {wrong}")]
+    BadType { kind: String, wrong: &'static str },
     #[error("`{0}` has characters that do not show")]
     Invisible(&'static str),
     #[error("`{0}` is the name of the automatic reviewer")]

@@ -82,6 +82,11 @@ impl Engine {
         Ok(SweptAll { checkpoints, runs, frames })
     }
 
+    /// Whether there is a store, or only what it would be.
+    pub fn has_store(&self) -> bool {
+        self.store.is_there()
+    }
+
     /// How long something is kept here.
     pub fn keep(&self, kept: Kept) -> Keep {
         self.settings.keep(kept)

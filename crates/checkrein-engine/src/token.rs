@@ -74,8 +74,10 @@ impl Engine {
     /// Makes a token worthless; the token as it is now.
     pub async fn revoke_token(&self, by: &Principal, id: &str) -> Result<TokenRow, EngineError> {
         require(by, Act::ManageTokens)?;
+        let none = || EngineError::NoToken(id.to_owned());
+        self.store.token_named(id).await?.ok_or_else(none)?;
         self.store.revoke_token(id.to_owned(), self.now()).await?;
-        self.store.token_named(id).await?.ok_or_else(|| EngineError::NoToken(id.to_owned()))
+        self.store.token_named(id).await?.ok_or_else(none)
     }
 
     /// Whether somebody was given the role of an administrator, and still has it.

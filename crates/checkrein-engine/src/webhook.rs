@@ -125,6 +125,7 @@ impl Engine {
     /// Sends to a webhook again that was given up.
     pub async fn enable_webhook(&self, by: &Principal, id: &str) -> Result<WebhookView, EngineError> {
         require(by, Act::ManageWebhooks)?;
+        self.webhook_view(id).await?;
         self.store.enable_webhook(id.to_owned()).await?;
         self.webhook_view(id).await
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use checkrein_core::deliverable::check_exact;
+use checkrein_core::deliverable::{check_exact, check_keys};
 use checkrein_core::document::{Document, Format, Gravity, decode};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
@@ -238,14 +238,17 @@ fn read_body<T: DeserializeOwned>(body: &[u8], shape: Option<&Value>) -> Result<
         let place = if path.is_empty() { String::new() } else { format!("{path}: ") };
         return Err(Problem::new(Kind::Invalid, format!("{place}{found} is not taken here")));
     }
-    // Serde would take a list for an object, field by field.
-    let is_object = body.trim_ascii_start().starts_with(b"{");
-    if is_object && let Ok(read) = serde_json::from_slice(body) {
-        return Ok(read);
-    }
     let Ok(text) = std::str::from_utf8(body) else {
         return Err(Problem::new(Kind::Malformed, "the body is not UTF-8"));
     };
+    // Serde would take a list for an object, field by field, and the last of two equal keys (R2).
+    let is_object = text.trim_start().starts_with('{');
+    if is_object
+        && check_keys(text).is_ok()
+        && let Ok(read) = serde_json::from_str(text)
+    {
+        return Ok(read);
+    }
     // In a file nothing at all is an empty object; a program that sends it has made a mistake.
     if text.trim() == "null" {
         return Err(Problem::new(Kind::Invalid, "expected an object, found null"));
@@ -359,6 +362,32 @@ mod tests {
         any: Value,
         #[serde(default)]
         several: Vec<Wanted>,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only read")]
+    struct Flat {
+        #[serde(flatten)]
+        inner: Wanted,
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_at_every_depth() {
+        let nested = |body: &str| <Json<Nested>>::read(body.as_bytes(), None).map(drop);
+        let flat = |body: &str| <Json<Flat>>::read(body.as_bytes(), None).map(drop);
+        let maybe = |body: &str| <MaybeJson<Value>>::read(body.as_bytes(), None).map(drop);
+        for refused in [
+            nested(r#"{"any": {"a": [{"b": 1, "b": 2}]}}"#),
+            nested(r#"{"any": 1, "any": 2}"#),
+            nested(r#"{"several": [{"limit": 1, "limit": 2}]}"#),
+            flat(r#"{"limit": 1, "\u006cimit": 2}"#),
+            maybe(r#"{"a": {"b": 1, "b": 1}}"#),
+        ] {
+            let problem = refused.unwrap_err();
+            assert_eq!(problem.kind, Kind::Malformed, "{}", problem.detail);
+            assert!(problem.detail.contains("is given twice"), "{}", problem.detail);
+        }
+        nested(r#"{"any": {"a": 1, "b": {"a": 1}}, "several": [{"limit": 1}, {"limit": 2}]}"#).unwrap();
     }
 
     #[test]

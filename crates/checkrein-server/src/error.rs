@@ -280,6 +280,7 @@ impl From<&EngineError> for Kind {
             | EngineError::BadId(_)
             | EngineError::ReservedId(_)
             | EngineError::Empty(_)
+            | EngineError::BadType { .. }
             | EngineError::Invisible(_)
             | EngineError::ReservedName(_)
             | EngineError::Deliverable(_)

@@ -77,7 +77,7 @@ impl StoreError {
             ),
             StoreError::WriteFailed { .. } => Some("check the disk, then start again"),
             StoreError::Address { .. } => Some(
-                "write it as postgres://USER@HOST:PORT/DATABASE, with the password in PGPASSWORD or ~/.pgpass",
+                "write the name of a file, or postgres://USER@HOST:PORT/DATABASE with the password in PGPASSWORD or ~/.pgpass",
             ),
             StoreError::Unreachable { .. } => Some("look whether the server runs, and do it again"),
             StoreError::Refused { .. } => Some("check user, password, database and rights at the server"),

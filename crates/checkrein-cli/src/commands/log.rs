@@ -3,7 +3,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use checkrein_core::activity::told;
-use checkrein_core::run::{RunEvent, RunStatus, log};
+use checkrein_core::document::{closest, listed};
+use checkrein_core::run::{RunEvent, RunStatus, job, log};
 use checkrein_engine::RunView;
 use checkrein_server::wire::activity::LlmRequest;
 use checkrein_server::wire::run::AttemptOutput;
@@ -45,6 +46,9 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let mut shown = Shown::default();
     loop {
         let view = desk.view(&args.run)?;
+        if let Some(step) = args.step.as_deref().filter(|step| !has_step(&view, step)) {
+            return Err(no_step(&view, step));
+        }
         let gone = match &desk {
             _ if args.json => shown.records(&view),
             Desk::Here(session) => shown.output(session, &view, args.step.as_deref()),
@@ -65,6 +69,31 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             Desk::Here(_) => LOOK_EVERY,
             Desk::There(_) => ASK_EVERY,
         });
+    }
+}
+
+/// Whether there is such a step, or in a job such a phase, now or later.
+fn has_step(view: &RunView, step: &str) -> bool {
+    let is_phase = |step: &str| {
+        let number = step.split('-').nth(1).and_then(|number| number.parse().ok());
+        number.is_some_and(|number| job::phase_name(number) == step)
+    };
+    match view.run.job() {
+        Some(_) => is_phase(step),
+        None => steps(view).any(|known| known == step),
+    }
+}
+
+fn steps(view: &RunView) -> impl Iterator<Item = &str> {
+    view.run.definition.plan.phases.iter().flat_map(|phase| &phase.tasks).map(|task| task.id.as_str())
+}
+
+fn no_step(view: &RunView, step: &str) -> CliError {
+    let error = CliError::conflict(format!("there is no step `{}` in run {}", one_line(step), view.run.id));
+    match closest(step, steps(view)) {
+        _ if view.run.job().is_some() => error.hint("phases of a job are named such as `phase-1-strategic`"),
+        Some(near) => error.hint(format!("did you mean `{}`?", one_line(near))),
+        None => error.hint(format!("steps: {}", one_line(&listed(steps(view))))),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use checkrein_core::config::env;
 use checkrein_core::principal::Role;
 use checkrein_engine::OwnAttempt;
-use checkrein_server::mcp::{Mcp, Place};
+use checkrein_server::mcp::{Effect, LaterStore, Mcp, Place};
 
 use crate::error::CliError;
 use crate::output::Output;
@@ -29,15 +29,22 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     // An attempt has all it needs in its files, and nothing else is its business.
     let needs_store = attempt.is_none() || args.store.is_given();
     let (engine, by) = if needs_store {
-        let session = args.store.open()?;
+        let session = args.store.open_if_there()?;
         let by = session.agent()?;
         (Some(Arc::new(session.into_engine())), by)
     } else {
         (None, local(Role::Agent))
     };
+    let later = engine.as_ref().filter(|engine| !engine.has_store()).map(|_| {
+        let place = args.store.clone();
+        LaterStore::new(move |effect| {
+            place.engine_if(effect == Effect::Changes).map_err(|error| error.words())
+        })
+    });
     let directory = std::env::current_dir().ok().map(|path| path.display().to_string());
     let place = Place {
         engine,
+        later,
         attempt,
         experts: Arc::new(settings::expert_files),
         directory,

@@ -19,7 +19,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("a run cannot be done again")?;
     let again = |id: &str| note(format_args!("run {id}: again what {} was", one_line(&args.run)));
-    match args.store.desk()? {
+    match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.principal()?;
             let id = session.wait(session.engine.rerun(&who, &args.run))?;

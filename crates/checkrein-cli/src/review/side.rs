@@ -1,6 +1,9 @@
 //! Where a review is looked at and answered: at a store, or with a server. The same verbs for both.
 
+use std::borrow::Cow;
+
 use checkrein_core::principal::Principal;
+use checkrein_core::run::RunId;
 use checkrein_core::run::job::{FileMark, NewComment};
 use checkrein_engine::{Engine, VerdictRequest};
 use checkrein_server::wire::checkpoint::{Checkpoint, VerdictBody};
@@ -25,7 +28,8 @@ impl Side<'_> {
             Side::Here { engine, by } => {
                 let reviewed = engine.review(by, id).await?;
                 let material = engine.review_material(by, &reviewed).await?;
-                Ok(Told::of(&reviewed, &material).here(&material))
+                let told = Told::of(&reviewed, &material).here(&material);
+                masked(engine, told)
             }
             Side::There(remote) => remote.get_async(&["checkpoints", id, "review"], &[]).await,
         }
@@ -104,6 +108,17 @@ impl Side<'_> {
                 remote.post_async(&["checkpoints", id, "verdict"], &VerdictBody::from(request)).await
             }
         }
+    }
+}
+
+/// Without what is secret here and of its job, as a server answers.
+fn masked(engine: &Engine, told: Told) -> Result<Told, CliError> {
+    let odd = |error| CliError::failed(format!("the review cannot be written: {error}"));
+    let run = RunId::new(&told.run_id);
+    let json = serde_json::to_vec(&told).map_err(odd)?;
+    match engine.redacted_json(&json, Some(&run)) {
+        Cow::Borrowed(_) => Ok(told),
+        Cow::Owned(clean) => serde_json::from_slice(&clean).map_err(odd),
     }
 }
 

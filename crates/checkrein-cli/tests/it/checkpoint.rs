@@ -43,6 +43,10 @@ fn what_reading_would_change_is_refused_and_bytes_are_confirmed() {
         assert!(ran.stderr.contains(expected) && ran.stderr.contains("hint: "), "{}", ran.stderr);
     }
     assert_eq!(create(&place, "n", r#"{"n": "9007199254740993"}"#).json()["status"], "pending");
+    let typo = ["checkpoint", "create", "--worker", "w", "--type", " x", "--deliverable", "d"];
+    let refused = place.run(&typo);
+    assert_eq!(refused.code, 2, "{}", refused.seen());
+    assert!(refused.stderr.contains("type ` x` begins or ends with white space"), "{}", refused.stderr);
     fs::write(place.path().join("logo.png"), [0xff, 0]).unwrap();
     let asked = place.run(&["checkpoint", "create", "--worker", "w", "--file", "logo.png", "--id", "b"]);
     assert_eq!(asked.code, 3, "{}", asked.seen());

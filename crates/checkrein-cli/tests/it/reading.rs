@@ -61,6 +61,26 @@ const READING: &[(&[&str], i32)] = &[
     (&["doctor"], 0),
     (&["approve", "c1"], 1),
     (&["cancel", "r1"], 6),
+    // What is refused, or has nothing to do, makes nothing either.
+    (&["resume", "r1"], 6),
+    (&["rerun", "r1"], 6),
+    (&["store", "sweep", "--dry-run"], 0),
+    (&["store", "sweep"], 0),
+    (&["store", "restore", "nope.db"], 2),
+    (&["token", "revoke", "t1"], 6),
+    (&["webhook", "test", "w1"], 6),
+    (&["webhook", "remove", "w1"], 6),
+    (&["webhook", "enable", "w1"], 6),
+    (&["webhook", "rotate", "w1"], 6),
+    (&["webhook", "retry", "w1", "d1"], 6),
+    (&["frame", "pop"], 6),
+    (&["frame", "pop", "--session", "s"], 6),
+    (&["frame", "undo"], 6),
+    (&["frame", "ignore", "x"], 6),
+    (&["frame", "resume"], 6),
+    (&["frame", "resume", "f1"], 6),
+    (&["frame", "activate", "f1"], 6),
+    (&["frame", "invalidate", "f1", "-m", "x"], 6),
 ];
 
 /// Commands that take no `--store`.

@@ -250,6 +250,19 @@ impl BuiltinSpec {
     }
 }
 
+/// What is wrong with the text that says who does the work: an empty command ends at once, and did nothing.
+pub(super) fn empty_agent(document: &Document, path: &[&str], text: Option<&String>) -> Problems {
+    let is_empty = |text: &&String| {
+        let text = text.trim();
+        text.strip_prefix("cmd:").unwrap_or(text).trim().is_empty()
+    };
+    if text.filter(is_empty).is_none() {
+        return Problems::default();
+    }
+    let problem = document.problem(Gravity::Error, path, "an agent has a name, found nothing");
+    problem.hint("name an agent or a command, such as `claude`, or leave it out").into()
+}
+
 impl Settings {
     /// The agent a text names: one of the settings, or a preset. None where it is a command, as anything else is.
     pub fn agent_named(&self, text: &str) -> Result<Option<AgentSpec>, Box<Problem>> {

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::agent::AgentShape;
+use super::agent::{AgentShape, empty_agent};
 use super::companion::CompanionShape;
 use super::forge::ForgeShape;
+use super::idle::{no_variables, no_web_address, nothing_allowed};
 use super::model::ModelShape;
 use super::owner::Owner;
 use super::retention::Retention;
@@ -153,6 +154,11 @@ impl CheckreinFile {
         for layer in file.shape.workers.keys().filter_map(|worker| file.worker_layer(worker)) {
             problems.extend(layer.unknown(Scope::Worker, reading).errors());
         }
+        problems.extend(empty_agent(document, &["agent"], file.shape.agent.as_ref()));
+        for (name, agent) in &file.shape.agents {
+            problems.extend(empty_agent(document, &["agents", name, "command"], agent.command.as_ref()));
+        }
+        problems.extend(file.idle());
         problems.extend(file.words());
         problems.extend(file.frames());
         problems.extend(file.forge_problems());
@@ -180,6 +186,21 @@ impl CheckreinFile {
                 }
             }
         }
+        problems
+    }
+
+    /// Values that can do nothing.
+    fn idle(&self) -> Problems {
+        let (document, shape) = (&self.document, &self.shape);
+        let mut problems = no_variables(document, &["secrets"], &shape.secrets);
+        for (name, agent) in &shape.agents {
+            problems.extend(no_variables(document, &["agents", name, "environment"], &agent.environment));
+        }
+        for (name, model) in &shape.models {
+            problems.extend(no_web_address(document, &["models", name, "url"], model.url.as_ref()));
+        }
+        let kept = shape.output.max_bytes.and_then(|bytes| u64::try_from(bytes).ok());
+        problems.extend(nothing_allowed(document, &["output", "max_bytes"], kept));
         problems
     }
 

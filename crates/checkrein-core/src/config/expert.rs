@@ -6,6 +6,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::agent::empty_agent;
+use super::idle::{no_variables, nothing_allowed};
 use super::owner::Owner;
 use crate::document::{Document, Gravity, Problem, Problems, closest, decode, listed};
 use crate::duration;
@@ -165,6 +167,10 @@ impl ExpertFile {
     pub fn read(document: &Arc<Document>, owner: Owner) -> Result<(ExpertFile, Problems), Problems> {
         let (shape, mut problems) = decode::<ExpertShape>(document, Gravity::Error)?;
         problems.extend(times(document, &shape));
+        let environment = shape.environment.set().map(Vec::as_slice).unwrap_or_default();
+        problems.extend(no_variables(document, &["environment"], environment));
+        problems.extend(nothing_allowed(document, &["disk_bytes"], shape.disk_bytes.set().copied()));
+        problems.extend(empty_agent(document, &["agent"], shape.agent.set()));
         let file = ExpertFile { document: Arc::clone(document), owner, shape };
         if let Some(layer) = file.layer() {
             // Words are judged when its policy is resolved; what no command coerces is refused here.

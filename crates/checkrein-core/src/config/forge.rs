@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::checkrein::CheckreinFile;
-use crate::document::{Problem, Problems};
+use crate::document::{Gravity, Problem, Problems};
 use crate::duration::Written;
 use crate::run::job::ForgeKind;
 
@@ -114,6 +114,11 @@ impl CheckreinFile {
     /// Mistakes in `forge:`.
     pub(super) fn forge_problems(&self) -> Problems {
         let mut problems = Problems::default();
+        let written = self.document.root.get("forge").filter(|_| self.shape.forge.is_some());
+        if written.is_some_and(|forge| forge.get("kind").is_none()) {
+            let problem = self.document.problem(Gravity::Error, &["forge"], "a forge needs its `kind`");
+            problems.push(problem.hint("write `gitea`, `github` or `local`"));
+        }
         for (key, message) in self.shape.forge.iter().flat_map(ForgeShape::wrong) {
             let path = ["forge", key];
             let problem = Problem::error(&self.document.name, message).path(self.document.path(&path));

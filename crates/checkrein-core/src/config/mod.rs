@@ -7,6 +7,7 @@ mod companion;
 pub mod env;
 mod expert;
 mod forge;
+mod idle;
 pub mod model;
 mod owner;
 mod retention;

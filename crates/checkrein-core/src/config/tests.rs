@@ -156,7 +156,7 @@ fn autonomy_in_checkrein_yaml() {
             ),
             (
                 "autonomy: {job: {overrides: {1: {level: yolo}}}}\n",
-                "error checkrein.yaml:1:34: autonomy.job.overrides.1.level: unknown job level `yolo`\n  hint: valid levels: `full`, `review`, `partial`, `guided`, `dependent`, `custom`",
+                "error checkrein.yaml:1:30: autonomy.job.overrides.1: a job has no phase `1`\n  hint: its phases are named `phase-1-strategic`, `phase-2-tactical` and so on\nerror checkrein.yaml:1:34: autonomy.job.overrides.1.level: unknown job level `yolo`\n  hint: valid levels: `full`, `review`, `partial`, `guided`, `dependent`, `custom`",
             ),
             (
                 "autonomy: {jobs: guided, worker: manual}\n",
@@ -215,6 +215,85 @@ fn frames_and_words_in_checkrein_yaml() {
             ),
         ],
     );
+}
+
+#[test]
+fn values_that_can_do_nothing_are_refused() {
+    let own = |text: &str| {
+        let file = document("checkrein.yaml", text);
+        let read = file.and_then(|file| CheckreinFile::read(&file, Owner::User, Reading::Strict));
+        answer(read.map(|_| String::new()))
+    };
+    let variable = |place: &str, name: &str| {
+        format!(
+            "error {place}: `{name}` is not the name of a variable\n  hint: write the name alone, such as `API_KEY`"
+        )
+    };
+    for (text, expected) in [
+        ("secrets: [A, '']\n", variable("checkrein.yaml:1:14: secrets[1]", "")),
+        (
+            "agents: {claude: {environment: [A=B]}}\n",
+            variable("checkrein.yaml:1:33: agents.claude.environment[0]", "A=B"),
+        ),
+        (
+            "output: {max_bytes: 0}\n",
+            "error checkrein.yaml:1:10: output.max_bytes: must be at least 1, found `0`".to_owned(),
+        ),
+        (
+            "models: {m: {api: openai, model: x, url: 'ftp://x'}}\n",
+            "error checkrein.yaml:1:37: models.m.url: `ftp://x` does not begin with `https://` or `http://`".to_owned(),
+        ),
+        (
+            "forge: {}\n",
+            "error checkrein.yaml:1:1: forge: a forge needs its `kind`\n  hint: write `gitea`, `github` or `local`".to_owned(),
+        ),
+        ("forge: {kind: local}\nsecrets: [A]\noutput: {max_bytes: 1}\n", String::new()),
+    ] {
+        assert_eq!(own(text), expected, "{text}");
+    }
+    assert_eq!(expert("x", &[("x", "environment: [A B]\n")]), variable("x.yaml:1:15: environment[0]", "A B"));
+    assert_eq!(
+        expert("x", &[("x", "disk_bytes: 0\n")]),
+        "error x.yaml:1:1: disk_bytes: must be at least 1, found `0`"
+    );
+    assert_eq!(gates("flow.yaml", "secrets: ['']\nphases: {}\n"), variable("flow.yaml:1:11: secrets[0]", ""));
+}
+
+/// A parent may speak of a phase that only its children have (W17).
+#[test]
+fn a_gate_is_for_a_phase_of_any_file_in_the_chain() {
+    let parent = "autonomy: {require_approval_for: [release]}\nphases: {build: {steps: [{id: a, run: x}]}}\n";
+    let chain = |child: &str| {
+        let find = |_: &Workflow, _: &str| document("parent.yaml", parent);
+        answer(document("child.yaml", child).and_then(|child| {
+            let (chain, _) = Workflow::chain(&child, find)?;
+            crate::plan::Plan::resolve(&chain)?.1.refuse_or(String::new()).map(|(fine, _)| fine)
+        }))
+    };
+    assert_eq!(chain("extends: parent.yaml\nphases: {release: {steps: [{id: b, run: x}]}}\n"), "");
+    assert!(chain("extends: parent.yaml\nphases: {}\n").contains("there is no phase `release`"));
+    assert!(gates("parent.yaml", parent).contains("there is no phase `release`"));
+}
+
+#[test]
+fn an_agent_without_a_name_is_refused() {
+    let hint = "an agent has a name, found nothing\n  hint: name an agent or a command, such as `claude`, or leave it out";
+    let own = |text: &str| {
+        let file = document("checkrein.yaml", text);
+        answer(
+            file.and_then(|file| CheckreinFile::read(&file, Owner::User, Reading::Strict))
+                .map(|_| String::new()),
+        )
+    };
+    assert_eq!(own("agent: ''\n"), format!("error checkrein.yaml:1:1: agent: {hint}"));
+    assert_eq!(own("agent: 'cmd: '\n"), format!("error checkrein.yaml:1:1: agent: {hint}"));
+    assert_eq!(
+        own("agents: {a: {command: ' '}}\n"),
+        format!("error checkrein.yaml:1:14: agents.a.command: {hint}")
+    );
+    assert_eq!(own("agent: claude\nagents: {a: {command: x}}\n"), "");
+    assert_eq!(expert("x", &[("x", "agent: ''\n")]), format!("error x.yaml:1:1: agent: {hint}"));
+    assert_eq!(gates("flow.yaml", "agent: ''\nphases: {}\n"), format!("error flow.yaml:1:1: agent: {hint}"));
 }
 
 /// Every worker of a tenant file with its level.

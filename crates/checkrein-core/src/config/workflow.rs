@@ -165,7 +165,17 @@ pub enum HookKind {
 }
 
 impl Workflow {
+    /// A file that stands alone.
     pub fn read(document: &Arc<Document>) -> Result<(Workflow, Problems), Problems> {
+        let (workflow, mut problems) = Workflow::read_part(document)?;
+        if workflow.extends().is_none() {
+            problems.extend(workflow.unknown_phases(&workflow.phase_names().collect::<Vec<_>>()));
+        }
+        problems.refuse_or(workflow)
+    }
+
+    /// One file of a chain: a phase it names may be in another one.
+    fn read_part(document: &Arc<Document>) -> Result<(Workflow, Problems), Problems> {
         let older = older::is_older(document);
         let gravity = gravity_of_unknown(older);
         let (file, mut problems) = decode::<WorkflowFile>(document, gravity)?;

@@ -76,7 +76,9 @@ impl fmt::Display for Problem {
         if let Some(position) = self.position {
             write!(f, ":{}:{}", position.line, position.column)?;
         }
-        write!(f, ": ")?;
+        if !self.source.is_empty() || self.position.is_some() {
+            write!(f, ": ")?;
+        }
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;
         }

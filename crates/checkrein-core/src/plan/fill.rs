@@ -1,10 +1,12 @@
 //! A task with its placeholders filled: what is handed to whoever performs it.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 
-use super::placeholder::{Context, Unfilled, fill_text};
-use super::shell::fill_shell;
-use super::{Action, Task};
+use super::placeholder::{Context, Unfilled, fill_text, is_name, names_in_text};
+use super::shell::{fill_shell, names_in_shell};
+use super::{Action, Plan, Task};
 
 /// What to do, with which variables, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +54,34 @@ impl Task {
             Action::Document(path) => Action::Document(path.clone()),
         };
         Ok(FilledTask { action, arguments, env, working_directory })
+    }
+}
+
+impl Plan {
+    /// The names that tasks fill from what their run knows.
+    pub fn placeholders(&self) -> BTreeSet<String> {
+        self.phases.iter().flat_map(|phase| &phase.tasks).flat_map(Task::placeholders).collect()
+    }
+
+    /// Whether a value of this name reaches any task. A script gets them all.
+    pub fn takes_value(&self, name: &str) -> bool {
+        let mut tasks = self.phases.iter().flat_map(|phase| &phase.tasks);
+        let to_script = tasks.any(|task| matches!(task.action, Action::Script(_)));
+        self.placeholders().contains(name) || (to_script && is_name(name))
+    }
+}
+
+impl Task {
+    fn placeholders(&self) -> BTreeSet<String> {
+        let in_texts = self.env.values().chain(&self.working_directory).flat_map(|text| names_in_text(text));
+        let in_action = match &self.action {
+            Action::Shell(command) => names_in_shell(command),
+            Action::Agent(prompt) => names_in_text(prompt),
+            Action::Script(_) | Action::Document(_) => Vec::new(),
+        };
+        // An argument is stronger than what the run knows.
+        let beside = in_texts.chain(in_action).filter(|name| !self.arguments.contains_key(name));
+        beside.chain(self.arguments.values().flat_map(|text| names_in_text(text))).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Placeholders in texts, commands and tasks.
 
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::placeholder::escape_text;
 use super::shell::escape_shell;
@@ -224,4 +225,32 @@ proptest! {
         let filled = fill_text(&format!("{before}{{a}}{after}"), &Context::from([("a".to_owned(), value.clone())]));
         prop_assert_eq!(filled.unwrap(), format!("{before}{value}{after}"));
     }
+}
+
+#[test]
+fn what_a_plan_fills_is_known() {
+    let taken = |step: Value| {
+        let phases = json!([{"name": "build", "enabled": true, "max_retries": 0, "tasks": [step]}]);
+        let plan: Plan = serde_json::from_value(json!({"workflow": "w", "phases": phases})).unwrap();
+        let names: Vec<String> = plan.placeholders().into_iter().collect();
+        (names.join(" "), ["other", "Other", "a.b"].map(|name| plan.takes_value(name)))
+    };
+    let task = |more: Value| {
+        let mut task = json!({"id": "build:a", "name": "a", "kind": "step"});
+        task.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        taken(task)
+    };
+    let none = [false; 3];
+    assert_eq!(
+        task(json!({"action": {"shell": "echo {b} '{a}' ${c} {{d}} # {e}"}})),
+        ("a b".to_owned(), none)
+    );
+    assert_eq!(
+        task(json!({
+            "action": {"agent": "do {x} and {y}"}, "arguments": {"x": "{z}"}, "env": {"E": "{e}"},
+            "working_directory": "{w}",
+        })),
+        ("e w y z".to_owned(), none)
+    );
+    assert_eq!(task(json!({"action": {"script": "{p}.sh"}})), (String::new(), [true, false, false]));
 }

@@ -28,6 +28,21 @@ pub fn fill_text(text: &str, context: &Context) -> Result<String, Unfilled> {
     })
 }
 
+/// The names that [`fill_text`] fills.
+pub(super) fn names_in_text(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let walked = walk(text, |braced| {
+        names.extend(braced.is_placeholder().then(|| braced.name.to_owned()));
+        Ok::<_, std::convert::Infallible>(String::new())
+    });
+    walked.map_or_else(|never| match never {}, |_| names)
+}
+
+/// Whether a text can be the name of a placeholder.
+pub(super) fn is_name(text: &str) -> bool {
+    Braced::at(&format!("{{{text}}}")).is_some_and(|braced| braced.name == text)
+}
+
 /// The text that [`fill_text`] fills to `text`.
 pub(super) fn escape_text(text: &str) -> String {
     let escaped = walk(text, |braced| Ok::<_, std::convert::Infallible>(braced.escaped()));

@@ -31,6 +31,16 @@ pub fn fill_shell(command: &str, context: &Context) -> Result<(String, Vec<(Stri
     Ok((filled, variables.into_iter().collect()))
 }
 
+/// The names that [`fill_shell`] fills.
+pub(super) fn names_in_shell(command: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let walked = Walk::new(command).replace(|braced, _| {
+        names.extend(braced.is_placeholder().then(|| braced.name.to_owned()));
+        Ok::<_, std::convert::Infallible>(String::new())
+    });
+    walked.map_or_else(|never| match never {}, |_| names)
+}
+
 /// The command that [`fill_shell`] fills to `command`.
 pub(super) fn escape_shell(command: &str) -> String {
     let escaped = Walk::new(command).replace(|braced, _| Ok::<_, std::convert::Infallible>(braced.escaped()));

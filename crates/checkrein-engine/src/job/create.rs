@@ -208,6 +208,7 @@ impl Engine {
                 commit: source.commit.to_string(),
             },
         };
+        one_variable_each(&new.datasources)?;
         let datasource = |(name, address): &(String, String)| Datasource {
             name: name.clone(),
             variable: Datasource::variable(name),
@@ -440,8 +441,30 @@ fn document(git: &Git, source: &Source, path: &str) -> Result<Option<Arc<Documen
     Ok(Some(Arc::new(Document::parse(&name, &text, Format::of_name(path))?)))
 }
 
+/// Two datasources in one variable are one.
+fn one_variable_each(datasources: &[(String, String)]) -> Result<(), EngineError> {
+    let mut seen: Vec<(String, &str)> = Vec::new();
+    for (name, _) in datasources {
+        let variable = Datasource::variable(name);
+        if let Some((_, other)) = seen.iter().find(|(known, _)| *known == variable) {
+            let message = format!("datasources `{other}` and `{name}` are both in `{variable}`");
+            let problem = Problem::error("datasources", message).hint("give one of them another name");
+            return Err(Problems::from(problem).into());
+        }
+        seen.push((variable, name));
+    }
+    Ok(())
+}
+
 fn read_override(text: &str) -> Result<ExpertFile, EngineError> {
     let document = Arc::new(Document::parse("--config-override", text, Format::Json)?);
+    if matches!(document.root.value, checkrein_core::document::Value::Null) {
+        let problem = Problem::error("--config-override", "expected an object, found null");
+        return Err(Problems::from(
+            problem.hint("leave it out, or clear one setting: `{\"autonomy\": null}`"),
+        )
+        .into());
+    }
     let (file, _) = ExpertFile::read(&document, Owner::User)?;
     if file.shape.extends.is_some() {
         let message = "an override extends nothing; name the expert itself";

@@ -38,7 +38,10 @@ fn of_file(file: &FileDiff) -> Vec<Omission> {
         .map(|line| {
             omission(
                 line.new_number.or(line.old_number),
-                format!("{} bytes at the end of the line", line.cut_bytes),
+                match line.cut_bytes {
+                    1 => "1 byte at the end of the line".to_owned(),
+                    bytes => format!("{bytes} bytes at the end of the line"),
+                },
             )
         })
         .collect();

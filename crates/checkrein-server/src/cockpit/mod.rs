@@ -51,6 +51,7 @@ pub use problem::{nothing_there, only_forms};
 fn pages() -> Vec<Page> {
     vec![
         sign_in::start::page(),
+        sign_in::start::sign_in(),
         sign_in::begin::page(),
         sign_in::end::page(),
         theme::page(),

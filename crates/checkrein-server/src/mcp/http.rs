@@ -46,6 +46,7 @@ impl Endpoint {
     pub fn new(app: &App) -> Endpoint {
         let mcp = Mcp::new(Place {
             engine: Some(app.shared_engine()),
+            later: None,
             attempt: None,
             experts: app.experts(),
             tools_listed: None,

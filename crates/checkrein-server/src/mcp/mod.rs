@@ -5,6 +5,7 @@ mod asking;
 mod elicit;
 mod exact;
 pub(crate) mod http;
+mod later;
 mod page;
 mod prompt;
 mod resource;
@@ -31,7 +32,9 @@ use crate::app::Experts;
 use crate::error::Problem;
 use asking::Asking;
 pub use asking::{Caller, Look};
+pub use later::LaterStore;
 pub use page::{authorization, page};
+pub use tool::Effect;
 use tool::{Needs, Told, Tool};
 
 /// Where an MCP server stands.
@@ -39,6 +42,8 @@ use tool::{Needs, Told, Tool};
 pub struct Place {
     /// None where the store is out of reach, as in a sandbox.
     pub engine: Option<Arc<Engine>>,
+    /// How a store is made that is not there yet.
+    pub later: Option<LaterStore>,
     /// The attempt this very process is part of.
     pub attempt: Option<OwnAttempt>,
     /// Finds the experts that have a file.
@@ -107,7 +112,10 @@ impl Mcp {
                 let own = (*self.place).clone();
                 Arc::new(Place { engine: None, attempt: Some(attempt.clone()), ..own })
             }
-            None => Arc::clone(&self.place),
+            None => match self.place.later.as_ref().and_then(LaterStore::opened) {
+                Some(engine) => Arc::new(Place { engine: Some(engine), ..(*self.place).clone() }),
+                None => Arc::clone(&self.place),
+            },
         }
     }
 
@@ -168,7 +176,12 @@ impl ServerHandler for Mcp {
         let Some(tool) = self.tools_of(&caller).find(|tool| tool.name == request.name) else {
             return Err(ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None));
         };
-        if let Some(problem) = exact::refusal(&context.meta).filter(|_| tool.exact) {
+        if let Some(problem) = exact::refusal(&context.meta, tool.exact) {
+            return Ok(self.failed(&problem).into());
+        }
+        if let Some(later) = self.place.later.as_ref().filter(|_| caller.attempt.is_none())
+            && let Err(problem) = later.open(tool.effect)
+        {
             return Ok(self.failed(&problem).into());
         }
         let arguments = serde_json::to_vec(&request.arguments.clone().unwrap_or_default());

@@ -108,6 +108,10 @@ impl Sqlite {
         &self.path
     }
 
+    pub const fn is_there(&self) -> bool {
+        !matches!(self.access, Access::Missing(_))
+    }
+
     /// The directory it lies in.
     pub fn directory(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))

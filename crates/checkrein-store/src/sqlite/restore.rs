@@ -30,12 +30,15 @@ const LET_GO_MAX: Duration = Duration::from_secs(1);
 /// Makes the store at `path` what `backup` holds. The backup is looked at first, and what was there
 /// before is kept beside it. Refused while another process has the store open.
 pub fn restore(backup: &Path, path: &Path, at: Timestamp) -> Result<Restored, StoreError> {
+    let source = open_backup(backup)?;
+    // Only now: what is refused makes no directory (R14).
     let place = Place::of(path)?;
     if backup.canonicalize().is_ok_and(|backup| backup == place.path) {
         let reason = "it is the store itself".to_owned();
         return Err(StoreError::BadBackup { path: backup.to_owned(), reason });
     }
-    let (staged, checkpoints) = stage(backup, &place)?;
+    let (staged, checkpoints) = stage(backup, &source, &place)?;
+    drop(source);
     if !place.path.exists() {
         publish(staged, &place.path)?;
         return Ok(Restored { path: place.path, kept: None, checkpoints });
@@ -49,30 +52,40 @@ pub fn restore(backup: &Path, path: &Path, at: Timestamp) -> Result<Restored, St
     Ok(Restored { path: place.path, kept: Some(kept), checkpoints })
 }
 
-/// The backup as a file beside the store, sound and of this version; and how many checkpoints it has.
-fn stage(backup: &Path, place: &Place) -> Result<(TempPath, u64), StoreError> {
+fn open_backup(backup: &Path) -> Result<rusqlite::Connection, StoreError> {
     let refuse = |reason: String| StoreError::BadBackup { path: backup.to_owned(), reason };
     let metadata = std::fs::metadata(backup).map_err(|error| refuse(error.to_string()))?;
     if !metadata.is_file() {
         return Err(refuse("it is not a file".to_owned()));
     }
-    // What is wrong with the backup must not sound as if it were wrong with the store.
-    let unusable = |error: StoreError| match error {
-        StoreError::Damaged { reason } => refuse(reason),
-        StoreError::NotAStore { .. } => refuse("it is not a Checkrein store".to_owned()),
-        other => other,
-    };
+    let unusable = |error| unusable(error, backup);
     let source = open_unchanged(backup).map_err(unusable)?;
     schema::guard(&source, backup).map_err(unusable)?;
     if !schema::is_made(&source).map_err(unusable)? {
         return Err(refuse("it is not a Checkrein store".to_owned()));
     }
+    Ok(source)
+}
+
+/// What is wrong with the backup must not sound as if it were wrong with the store.
+fn unusable(error: StoreError, backup: &Path) -> StoreError {
+    let refuse = |reason: String| StoreError::BadBackup { path: backup.to_owned(), reason };
+    match error {
+        StoreError::Damaged { reason } => refuse(reason),
+        StoreError::NotAStore { .. } => refuse("it is not a Checkrein store".to_owned()),
+        other => other,
+    }
+}
+
+/// The backup as a file beside the store, sound and of this version; and how many checkpoints it has.
+fn stage(backup: &Path, source: &rusqlite::Connection, place: &Place) -> Result<(TempPath, u64), StoreError> {
+    let unusable = |error| unusable(error, backup);
     let part = part_beside(&place.path)?;
-    let mut copied = copy_to_file(&source, &part).map_err(unusable)?;
+    let mut copied = copy_to_file(source, &part).map_err(unusable)?;
     schema::migrate(&mut copied, &place.path).map_err(unusable)?;
     let checked = examine(&sql::Connection::Sqlite(Box::new(copied)));
-    if let Some(problem) = checked.problems.into_iter().next() {
-        return Err(refuse(problem));
+    if let Some(reason) = checked.problems.into_iter().next() {
+        return Err(StoreError::BadBackup { path: backup.to_owned(), reason });
     }
     Ok((part, checked.checkpoints))
 }

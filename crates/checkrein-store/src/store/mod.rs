@@ -115,6 +115,14 @@ impl Store {
         }
     }
 
+    /// Whether it was there to be opened; one that was not reads as empty, and cannot be written.
+    pub fn is_there(&self) -> bool {
+        match &self.inner.backend {
+            Backend::Sqlite(sqlite) => sqlite.is_there(),
+            Backend::Postgres(_) => true,
+        }
+    }
+
     /// Where files that belong to it lie on this machine.
     pub fn directory(&self) -> &Path {
         &self.inner.directory

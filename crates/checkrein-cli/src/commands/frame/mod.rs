@@ -185,7 +185,11 @@ impl Place {
     }
 
     fn answer(&self, command: &FrameCommand) -> Result<FrameAnswer, CliError> {
-        let desk = if command.changes() { self.store.desk()? } else { self.desk_to_read()? };
+        let desk = match (command.begins(), command.changes()) {
+            (true, _) => self.store.desk()?,
+            (false, true) => self.store.desk_if_there()?,
+            (false, false) => self.desk_to_read()?,
+        };
         match desk {
             Desk::Here(session) => {
                 let who = session.principal()?;

@@ -20,9 +20,10 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
     outside_attempt("nothing can be swept")?;
-    let session = args.store.open()?;
+    let session = if args.dry_run { args.store.open_to_read()? } else { args.store.open_if_there()? };
     let who = session.principal()?;
-    let how = if args.dry_run { Sweep::Rehearse } else { Sweep::Remove };
+    // Where there is no store there is nothing to remove, and none is made for it (R14).
+    let how = if args.dry_run || !session.engine.has_store() { Sweep::Rehearse } else { Sweep::Remove };
     let swept = session.wait(session.engine.sweep_store(&who, how))?;
     let (checkpoints, runs) = (swept.checkpoints, swept.runs);
     if args.json {

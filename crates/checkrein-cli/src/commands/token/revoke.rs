@@ -16,7 +16,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let token = match args.store.desk()? {
+    let token = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.manager()?;
             Token::from(&session.wait(session.engine.revoke_token(&who, &args.id))?)

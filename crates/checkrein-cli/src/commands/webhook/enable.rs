@@ -17,7 +17,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let webhook: Webhook = match args.store.desk()? {
+    let webhook: Webhook = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.manager()?;
             Webhook::from(&session.wait(session.engine.enable_webhook(&who, &args.id))?)

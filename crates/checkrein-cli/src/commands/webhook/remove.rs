@@ -16,7 +16,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let webhook: Webhook = match args.store.desk()? {
+    let webhook: Webhook = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.manager()?;
             Webhook::from(&session.wait(session.engine.remove_webhook(&who, &args.id))?)

@@ -19,7 +19,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let delivery: Delivery = match args.store.desk()? {
+    let delivery: Delivery = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.manager()?;
             Delivery::from(&session.wait(session.engine.retry_delivery(&who, &args.id, &args.delivery))?)

@@ -24,7 +24,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let made: NewWebhook = match args.store.desk()? {
+    let made: NewWebhook = match args.store.desk_if_there()? {
         Desk::Here(session) => {
             let who = session.manager()?;
             NewWebhook::from(&session.wait(session.engine.rotate_webhook(&who, &args.id, args.overlap))?)

@@ -21,7 +21,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Output, CliError> {
-    let delivery: Delivery = match args.store.desk()? {
+    let delivery: Delivery = match args.store.desk_if_there()? {
         Desk::Here(mut session) => {
             let who = session.manager()?;
             session.engine = session.engine.with_public_url(args.public_url.get());

@@ -50,7 +50,13 @@ fn documents_that_are_none_are_refused() {
         let refused = give(&place, more);
         assert!(matches!(refused.code, 1 | 2), "{more:?}: {}", refused.seen());
     }
-    for more in [&["--datasource", "orders"][..], &["--datasource", "=x"], &["--plan", "nowhere"]] {
+    for more in [
+        &["--datasource", "orders"][..],
+        &["--datasource", "=x"],
+        &["--datasource", "a=x", "--datasource", "a=y"],
+        &["--datasource", "a-b=x", "--datasource", "a.b=y"],
+        &["--plan", "nowhere"],
+    ] {
         expect(&give(&place, more), 2);
     }
     assert_eq!(only_run(&place), None);
@@ -67,6 +73,8 @@ fn an_override_says_what_an_expert_may() {
         r#"{"timeout":"soon"}"#,
         r#"{"$extends":"coder"}"#,
         r#"{"disk_bytes":-1}"#,
+        r#"{"disk_bytes":0}"#,
+        "null",
     ] {
         let refused = give(&place, &["--config-override", wrong]);
         expect(&refused, 2);

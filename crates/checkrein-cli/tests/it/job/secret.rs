@@ -51,6 +51,19 @@ fn a_password_is_nowhere_but_with_the_agent() {
     assert_eq!(found, [kept], "and it is in no other file");
 }
 
+/// What the agent wrote into a file is shown as a server shows it.
+#[test]
+fn a_review_has_no_password_in_its_lines() {
+    let agent = r#"echo "url=$CHECKREIN_DATASOURCE_ORDERS_DB" > conf.txt; answer '{"next_todos":["x"]}'"#;
+    let given = ["--datasource", &format!("orders-db={ADDRESS}"), "--autonomy", "dependent"];
+    let job = job(scene(agent), &given, 3);
+    for how in ["--plain", "--json"] {
+        let seen = job.place.run(&["review", &job.id, how]).seen();
+        assert!(seen.contains("conf.txt") && seen.contains("url=***"), "{how}: {seen}");
+        assert!(!seen.contains("s3cr3t-passw0rd") && !seen.contains("t0k3n-t3xt"), "{how}: {seen}");
+    }
+}
+
 /// The files below a directory that hold a text.
 fn walk(directory: &std::path::Path, text: &str) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();

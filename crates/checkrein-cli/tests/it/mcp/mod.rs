@@ -68,6 +68,17 @@ impl Client {
         answer
     }
 
+    /// The same with parameters as they are written.
+    pub fn ask_raw(&mut self, method: &str, params: &str) -> Value {
+        self.id += 1;
+        let id = self.id;
+        writeln!(self.input, r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+            .unwrap();
+        let answer = self.next();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
     pub fn tools(&mut self) -> Vec<String> {
         let answer = self.ask("tools/list", json!({}));
         names(&answer)

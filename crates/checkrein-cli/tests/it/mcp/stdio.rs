@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Client, names};
+use super::{Client, names, told};
 use crate::place::Place;
 use crate::run::{data, expect};
 
@@ -48,6 +48,37 @@ fn a_number_that_would_be_rounded_is_refused() {
     assert_eq!(said["result"]["isError"], true, "{said}");
     let text = said["result"]["content"][0]["text"].as_str().unwrap_or_default();
     assert!(text.contains("`9007199254740993` would come back as another one"), "{said}");
+    // What no double holds is answered too, and so is a key that stands twice.
+    for (name, arguments, expected) in [
+        (
+            "request_checkpoint",
+            r#"{"worker":"n","deliverable":1e400}"#,
+            "`1e400` would come back as another one",
+        ),
+        (
+            "decide_policy",
+            r#"{"scope":"workflow","boundary":{"kind":"step","kind":"phase"}}"#,
+            "the key `kind` is given twice",
+        ),
+    ] {
+        let params = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
+        let said = client.ask_raw("tools/call", &params);
+        assert!(told(&said).0 && told(&said).1.contains(expected), "{said}");
+    }
+}
+
+/// R14: only what is written makes a store.
+#[test]
+fn looking_at_the_tools_makes_no_store() {
+    let place = Place::new();
+    let store = place.path().join("no/such/x.db");
+    let mut client = Client::new(&place, &[("CHECKREIN_STORE", store.to_str().unwrap())]);
+    assert!(client.tools().contains(&"request_checkpoint".to_owned()));
+    assert_eq!(client.works("list_checkpoints", json!({}))["items"], json!([]));
+    assert!(!place.path().join("no").exists());
+    client.works("request_checkpoint", json!({"worker": "w", "deliverable": "x", "id": "a"}));
+    assert_eq!(client.works("list_checkpoints", json!({}))["items"][0]["id"], "a");
+    assert!(store.exists());
 }
 
 #[test]

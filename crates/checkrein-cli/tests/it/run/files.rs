@@ -111,8 +111,18 @@ fn bad_options_are_refused() {
         (&["--set", "warning_tolerence=high"][..], "did you mean `warning_tolerance`?"),
         (&["--set", "limits.max_total_errors=0"], "max_total_errors"),
         (&["--set", "nothing"], "expected NAME=VALUE"),
+        // What nothing reads.
+        (&["--set", "autonomy.ask=always"], "did you mean `ask`?"),
+        (&["--set", "policy.limits.max_total_errors=1"], "did you mean `limits.max_total_errors`?"),
+        (&["--set", "colours=red"], "did you mean `colour`?"),
+        (&["--set", "tolerance=none"], "placeholders: `colour`; settings: "),
+        (&["--set", "gates=[\"release\"]"], "nor a placeholder of this workflow"),
+        (&["--set", "a.b=1"], "nor a placeholder of this workflow"),
+        (&["--set", "A=1"], "nor a placeholder of this workflow"),
+        (&["--set", "target=t"], "give it as `--target`"),
+        (&["--set", "phase=p"], "the run itself says what `phase` is"),
     ] {
-        let place = scene(&steps(&[("a", "touch ran")]));
+        let place = scene(&steps(&[("a", "touch ran; echo {colour}")]));
         let run = place.run(&[&["run", "flow.yaml"], options].concat());
         expect(&run, 2);
         assert!(run.stderr.contains(word), "{}", run.seen());

@@ -140,6 +140,9 @@ fn the_output_of_steps_can_be_read_again() {
     let one = place.run(&["log", &id, "--step", "build:b"]).stdout;
     assert!(!one.contains("one") && one.contains("red"), "{one}");
     expect(&place.run(&["log", "nobody"]), 6);
+    let none = place.run(&["log", &id, "--step", "build:c"]);
+    expect(&none, 6);
+    assert!(none.stderr.contains("there is no step `build:c`"), "{}", none.seen());
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl Workflow {
                 problems.push(circle);
                 return Err(problems);
             }
-            match Workflow::read(&document) {
+            match Workflow::read_part(&document) {
                 Ok((workflow, odd)) => {
                     problems.extend(odd);
                     next = workflow.extends().map(|name| find(&workflow, name)).transpose()?;
@@ -45,6 +45,11 @@ impl Workflow {
                 problems.push(document.problem(Gravity::Error, &["extends"], message));
                 return Err(problems);
             }
+        }
+        // A phase may be in another file of the chain; then it is looked for in all of them.
+        if let [alone] = chain.as_slice() {
+            problems.extend(alone.unknown_phases(&alone.phase_names().collect::<Vec<_>>()));
+            return problems.refuse_or(chain);
         }
         Ok((chain, problems))
     }

@@ -1,6 +1,8 @@
 //! What the shape of a workflow file alone cannot tell.
 
 use super::{Phase, Step, Workflow};
+use crate::config::agent::empty_agent;
+use crate::config::idle::no_variables;
 use crate::decision::{Handling, StepOrHook};
 use crate::document::{self, Gravity, Problems};
 use crate::policy::Autonomy;
@@ -10,16 +12,13 @@ impl Workflow {
     pub(super) fn check(&self) -> Problems {
         let mut problems = Problems::default();
         self.check_handling(&[], self.file.result_handling, &mut problems);
+        problems.extend(no_variables(&self.document, &["secrets"], &self.file.secrets));
+        problems.extend(empty_agent(&self.document, &["agent"], self.file.agent.as_ref()));
         for (name, phase) in &self.file.phases {
             self.check_handling(&["phases", name], phase.result_handling, &mut problems);
             self.check_phase(name, phase, &mut problems);
         }
         self.check_hook_paths(&mut problems);
-        // An inherited phase is not in this file.
-        if self.file.extends.is_none() {
-            let phases: Vec<&str> = self.file.phases.keys().map(String::as_str).collect();
-            problems.extend(self.unknown_phases(&phases));
-        }
         problems
     }
 

@@ -225,7 +225,8 @@ impl Applying<'_> {
         }
         for (index, trigger) in hold_at.set().into_iter().flatten().enumerate() {
             let On::Kind(BoundaryKind::Type(name)) = &trigger.on else { continue };
-            let known = self.to.policy.checkpoint_types.contains(name);
+            let known =
+                self.to.policy.checkpoint_types.contains(name) || BoundaryKind::check_type(name).is_err();
             if let Some(near) =
                 closest(name, BoundaryKind::ALL.iter().map(BoundaryKind::name)).filter(|_| !known)
             {

@@ -890,15 +890,12 @@ fn a_level_replaces_what_weaker_layers_say_and_loses_to_what_is_beside_or_above_
             ),
             // but not what a level does not speak about
             (
-                &[
-                    (Definition, "{limits: {max_total_errors: 3}, timeout: 1h, require_approval_for: [x]}"),
-                    (Start, "full"),
-                ],
-                "start:1 level=full; level `full` (start:1) hold_at=[] warning=high error=high ask=always; file:1 limits.max_total_errors=3 require_approval_for=[x] timeout=3600s",
+                &[(Definition, "{limits: {max_total_errors: 3}, timeout: 1h}"), (Start, "full")],
+                "start:1 level=full; level `full` (start:1) hold_at=[] warning=high error=high ask=always; file:1 limits.max_total_errors=3 timeout=3600s",
             ),
             (
-                &[(Definition, "{overrides: {build: {error_tolerance: low}}}"), (Start, "full")],
-                "start:1 level=full; level `full` (start:1) hold_at=[] warning=high error=high ask=always; file:1 overrides.build.error=low",
+                &[(Definition, "{overrides: {phase-1-strategic: {error_tolerance: low}}}"), (Start, "full")],
+                "start:1 level=full; level `full` (start:1) hold_at=[] warning=high error=high ask=always; file:1 overrides.phase-1-strategic.error=low",
             ),
             // fields beside a level
             (
@@ -1016,12 +1013,12 @@ fn custom_holds_where_it_is_told() {
                 "refused: start:1:17: checkpoint_types: `checkpoint_types` is for workers and does nothing in a job\n  hint: write `hold_at` instead\nstart:1:2: level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
             ),
             (
-                &[(Start, "{overrides: {build: custom}}")],
-                "refused: start:1:14: overrides.build.level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
+                &[(Start, "{overrides: {phase-1-strategic: custom}}")],
+                "refused: start:1:14: overrides.phase-1-strategic.level: level `custom` needs `hold_at`\n  hint: write `hold_at: []` to hold nowhere",
             ),
             (
-                &[(Start, "{overrides: {build: {level: custom, hold_at: [{on: phase}]}}}")],
-                "level `custom` (start:1) overrides.build.ask=always; start:1 overrides.build.hold_at=[every phase]",
+                &[(Start, "{overrides: {phase-1-strategic: {level: custom, hold_at: [{on: phase}]}}}")],
+                "level `custom` (start:1) overrides.phase-1-strategic.ask=always; start:1 overrides.phase-1-strategic.hold_at=[every phase]",
             ),
             // a stronger layer may be the one who says it
             (
@@ -1047,10 +1044,10 @@ fn custom_holds_where_it_is_told() {
             ),
             (
                 &[
-                    (Definition, "{overrides: {build: custom}}"),
-                    (Start, "{overrides: {build: {hold_at: []}}}"),
+                    (Definition, "{overrides: {phase-1-strategic: custom}}"),
+                    (Start, "{overrides: {phase-1-strategic: {hold_at: []}}}"),
                 ],
-                "level `custom` (file:1) overrides.build.ask=always; start:1 overrides.build.hold_at=[]",
+                "level `custom` (file:1) overrides.phase-1-strategic.ask=always; start:1 overrides.phase-1-strategic.hold_at=[]",
             ),
             // triggers that cannot be
             (
@@ -1138,8 +1135,8 @@ fn checkpoint_types_under_each_worker_level() {
             ),
             // C1: any string is a type
             (
-                &[(Start, "{checkpoint_types: ['', ' ', '*', Draft, phase]}")],
-                "start:1 hold_at=[every , every  , every boundary, every Draft, every phase] checkpoint_types=[,  , *, Draft, phase]",
+                &[(Start, "{checkpoint_types: ['*', Draft, phase]}")],
+                "start:1 hold_at=[every boundary, every Draft, every phase] checkpoint_types=[*, Draft, phase]",
             ),
             // one phase under another level
             (
@@ -1322,7 +1319,7 @@ fn a_type_that_is_nearly_a_kind_is_asked_about() {
                     "notice start:1:33: overrides.build.hold_at[0].on: `Step` is a checkpoint type of your own\n  hint: did you mean `step`?",
                 ],
             ),
-            (&[(Start, "{hold_at: [{on: draft}, {on: '*'}, {on: ''}]}")], &[]),
+            (&[(Start, "{hold_at: [{on: draft}, {on: '*'}]}")], &[]),
         ],
     );
 }
@@ -1353,6 +1350,67 @@ fn a_run_holds_only_where_it_comes_by() {
             "start:1:13: hold_at[0].on: a workflow has no boundary `deliverable` to hold at\n  hint: valid values: `step`, `hook`, `phase_entry`, `phase`, `complete`, `*`",
         ),
         (Worker, "{hold_at: [{on: deliverable}, {on: anything}]}", ""),
+        (
+            Job,
+            "{require_approval_for: [release], pause_before_release: true}",
+            "start:1:2: require_approval_for: `require_approval_for` does nothing in a job\n  hint: a job holds at the ends of its phases; write `hold_at`\nstart:1:35: pause_before_release: `pause_before_release` does nothing in a job\n  hint: a job holds at the ends of its phases; write `hold_at`",
+        ),
+        (
+            Workflow,
+            "{protected_paths: [Makefile]}",
+            "start:1:2: protected_paths: `protected_paths` does nothing in a workflow\n  hint: protected files are for jobs: write it under `autonomy.job`",
+        ),
+        (
+            Worker,
+            "{check_in_frequency: per-step}",
+            "start:1:2: check_in_frequency: a worker never checks in `per-step`\n  hint: write `hold_at` or a level instead",
+        ),
+        (
+            Worker,
+            "{overrides: {p: {check_in_frequency: per-phase}}}",
+            "start:1:18: overrides.p.check_in_frequency: a worker never checks in `per-phase`\n  hint: write `hold_at` or a level instead",
+        ),
+        (
+            Worker,
+            "{check_in_frequency: end-only, hold_at: [{on: deliverable}]}",
+            "start:1:2: check_in_frequency: a worker never checks in `end-only`\n  hint: write `hold_at` or a level instead",
+        ),
+        (
+            Worker,
+            "{hold_at: [{on: ''}]}",
+            "start:1:13: hold_at[0].on: checkpoint type `` is empty\n  hint: write the type as the worker does, such as `deliverable`",
+        ),
+        (
+            Worker,
+            "{hold_at: [{on: x}, {on: ' deliverable'}]}",
+            "start:1:22: hold_at[1].on: checkpoint type ` deliverable` begins or ends with white space\n  hint: write the type as the worker does, such as `deliverable`",
+        ),
+        (
+            Worker,
+            "{checkpoint_types: ['']}",
+            "start:1:21: checkpoint_types[0]: checkpoint type `` is empty\n  hint: write the type as the worker does, such as `deliverable`",
+        ),
+        (
+            Worker,
+            "{checkpoint_types: [a, 'b ']}",
+            "start:1:24: checkpoint_types[1]: checkpoint type `b ` begins or ends with white space\n  hint: write the type as the worker does, such as `deliverable`",
+        ),
+        (
+            Job,
+            "{hold_at: [{on: phase, milestone: ' '}]}",
+            "start:1:24: hold_at[0].milestone: a milestone has a name, found nothing\n  hint: write its name as the plan has it",
+        ),
+        (Job, "{hold_at: [{on: '*', milestone: m}]}", ""),
+        (
+            Workflow,
+            "{hold_at: [{on: '*', milestone: m}]}",
+            "start:1:22: hold_at[0].milestone: a workflow reaches no milestones to hold at\n  hint: leave `milestone` out; only jobs have them",
+        ),
+        (
+            Worker,
+            "{overrides: {p: {hold_at: [{on: phase, milestone: m}]}}}",
+            "start:1:40: overrides.p.hold_at[0].milestone: a worker reaches no milestones to hold at\n  hint: leave `milestone` out; only jobs have them",
+        ),
         (
             Workflow,
             "{require_approval_for: [' ']}",
@@ -1416,7 +1474,7 @@ const CHANGES: &[(Scope, &str, &str)] = &[
     (Workflow, "guarded", "{error_tolerance: high}"),
     (Workflow, "{overrides: {build: {ask: always}}}", "{overrides: {build: null, test: autonomous}}"),
     (Workflow, "{check_in_frequency: weekly, error_tolerance: some}", "{require_approval_for: [release]}"),
-    (Worker, "{checkpoint_types: ['', '*', draft]}", "manual"),
+    (Worker, "{checkpoint_types: ['*', draft]}", "manual"),
     (Worker, "semi_supervised", "{level: null, timeout: 1h 30m}"),
     (
         Job,

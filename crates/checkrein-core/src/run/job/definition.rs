@@ -225,6 +225,7 @@ impl<'a> Url<'a> {
     fn secrets(&self) -> Vec<&'a str> {
         const VALUE_CHARS_MIN: usize = 12;
         let mut parts: Vec<&str> = self.password.into_iter().chain(self.fragment).collect();
+        parts.extend(self.password.into_iter().flat_map(of_each_host));
         // With a password, a user without digits is somebody's name.
         let token = |user: &&str| self.password.is_none() || user.contains(|c: char| c.is_ascii_digit());
         if self.shown_user().is_none() {
@@ -240,6 +241,16 @@ impl<'a> Url<'a> {
         }
         parts
     }
+}
+
+/// The passwords in what stands for one where an address names several hosts, each with its own:
+/// `SECRET@h1,b:SECRET`.
+fn of_each_host(password: &str) -> Vec<&str> {
+    let Some((first, rest)) = password.split_once(',') else { return Vec::new() };
+    let without_host = |part| str::rsplit_once(part, '@').map(|(who, _)| who);
+    let Some(first) = without_host(first) else { return Vec::new() };
+    let others = rest.split(',').map(|part| without_host(part).unwrap_or(part));
+    std::iter::once(first).chain(others.filter_map(|who| who.split_once(':').map(|(_, own)| own))).collect()
 }
 
 fn split(text: &str, at: char) -> (&str, Option<&str>) {
@@ -323,7 +334,8 @@ fn values(address: &str) -> Vec<&str> {
     let mut found = Vec::new();
     if let Some((who, _)) = address.rsplit_once('@') {
         let who = who.rsplit_once("//").map_or(who, |(_, who)| who);
-        found.extend(who.split_once(':').map(|(_, password)| password));
+        let password = who.split_once(':').map(|(_, password)| password);
+        found.extend(password.into_iter().flat_map(of_each_host).chain(password));
     }
     for separators in [&[';', '&', '?', '#'][..], &[' ', '\t', '\n']] {
         for (name, value) in address.split(separators).filter_map(|part| part.split_once('=')) {
@@ -392,6 +404,13 @@ mod tests {
                 "https://***:***@github.com/a",
                 &["t0ken", "x-oauth-basic"],
             ),
+            (
+                "amqp://a:multiSECRET15@h1,b:multiSECRET16@h2,c:multiSECRET17@h3:5672/v",
+                "amqp://***:***@h3:5672/v",
+                &["multiSECRET15", "multiSECRET16", "multiSECRET17"],
+            ),
+            ("amqp://a:first1@h1,h2,b:second2@h3/v x", "***", &["first1", "second2"]),
+            ("postgres://ann:one,two@db/orders", "postgres://ann:***@db/orders", &["one,two"]),
             ("redis://:s3cret@cache:6379/0", "redis://***:***@cache:6379/0", &["s3cret"]),
             (
                 "https://acct.blob.core.windows.net/c/b?sv=2024-01-01&sp=r&sig=Zm9v%2BYmFy%3D",

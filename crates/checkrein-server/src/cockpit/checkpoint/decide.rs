@@ -1,11 +1,10 @@
 use checkrein_core::checkpoint::{Checkpoint, CheckpointStatus, Verdict};
-use checkrein_core::omission::listed;
 use checkrein_engine::{Act, AskKind, Asks, Judged, Naming, VerdictRequest};
 use maud::{Markup, html};
 
 use crate::cockpit::link;
 use crate::cockpit::page::Page;
-use crate::cockpit::parts::shown;
+use crate::cockpit::parts::omitted;
 use crate::cockpit::said::Said;
 use crate::cockpit::view::See;
 use crate::cockpit::visit::Visit;
@@ -78,8 +77,8 @@ pub fn form(visit: &Visit, checkpoint: &Checkpoint, asks: &Asks, page: Option<&s
             (visit.proof())
             input type="hidden" name="digest" value=(checkpoint.digest);
             input type="hidden" name="back" value=(visit.here);
+            (omitted(&asks.omissions))
             @if !asks.omissions.is_empty() {
-                p class="notice waits" { "Not shown: " (shown(&listed(&asks.omissions))) "." }
                 label class="check" {
                     input type="checkbox" name="confirmed" value="yes";
                     span { "Approve all the same" }

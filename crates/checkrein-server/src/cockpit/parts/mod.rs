@@ -3,6 +3,7 @@
 mod empty;
 mod field;
 mod forge;
+mod omitted;
 mod pager;
 mod passage;
 mod status;
@@ -12,6 +13,7 @@ mod words;
 pub use empty::empty;
 pub use field::{choice, field};
 pub use forge::{pull_request, settled};
+pub use omitted::omitted;
 pub use pager::{newer_and_older, next_page};
 pub use passage::passage;
 pub use status::{checkpoint_status, severity, status};

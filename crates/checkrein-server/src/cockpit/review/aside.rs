@@ -1,6 +1,5 @@
 //! Beside the review: where one is, the files, and the verdict.
 
-use checkrein_core::omission::listed;
 use checkrein_core::run::job::FileMark;
 use checkrein_engine::Act;
 use maud::{Markup, html};
@@ -9,7 +8,7 @@ use super::material::Material;
 use super::search;
 use super::show::{at, short};
 use crate::cockpit::link;
-use crate::cockpit::parts::{checkpoint_status, count, shown as words};
+use crate::cockpit::parts::{checkpoint_status, count, omitted, shown as words};
 use crate::cockpit::visit::Visit;
 use crate::wire::diff::FileDiff;
 
@@ -62,9 +61,7 @@ fn verdict(visit: &Visit, material: &Material) -> Markup {
                         @if !marked.is_empty() {
                             p class="notice waits" { "Changes are requested of " (words(&marked.join(", "))) "." }
                         }
-                        @if !review.not_shown.is_empty() {
-                            p class="notice waits" { "Not shown: " (words(&listed(&review.not_shown))) "." }
-                        }
+                        (omitted(&review.not_shown))
                         @if !marked.is_empty() || !review.not_shown.is_empty() {
                             label class="check" {
                                 input type="checkbox" name="confirmed" value="yes";

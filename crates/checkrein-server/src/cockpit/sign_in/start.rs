@@ -13,6 +13,11 @@ pub fn page() -> Page {
     Page::get("/", show).open()
 }
 
+/// The same where people look for it; the form of it is sent there.
+pub fn sign_in() -> Page {
+    Page::get("/sign-in", show).open()
+}
+
 async fn show(visit: Visit) -> Result<Shown, Problem> {
     Ok(match visit.guest {
         Some(_) => See::to("/inbox").into(),

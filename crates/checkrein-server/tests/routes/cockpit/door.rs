@@ -60,6 +60,11 @@ fn a_wrong_token_is_told_in_words() {
     let refused = post(&browser, "/sign-in", &[("token", "chk_nonsense"), ("next", "/runs")]).expect(401);
     assert!(refused.body.contains("The token is not valid"), "{}", refused.body);
     assert_eq!(hidden(&refused.body, "next"), "/runs");
+    // Whoever goes there again finds the form, and whoever is in is led on.
+    let again = browser.get("/sign-in").expect(200);
+    assert!(again.body.contains("Sign in to Checkrein"), "{}", again.body);
+    assert_eq!(hidden(&again.body, "next"), "/");
+    person(&place, Role::Viewer, "ann").get("/sign-in").expect(303);
     let used = post(&browser, "/sign-in", &[("token", "no such link")]).expect(401);
     assert!(used.body.contains("works once"), "{}", used.body);
 }

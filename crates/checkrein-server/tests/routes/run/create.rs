@@ -8,7 +8,7 @@ use crate::place::Place;
 fn a_worker_takes_it_up() {
     let place = Place::making().working().start();
     let admin = place.as_role(Role::Admin);
-    let sent = json!({"workflow": workflow("true"), "target": "main", "work_id": "7", "set": {"limits.max_total_errors": 3, "name": "x"}});
+    let sent = json!({"workflow": workflow("echo {name}"), "target": "main", "work_id": "7", "set": {"limits.max_total_errors": 3, "name": "x"}});
     let answer = admin.post("/v1/runs", &sent).expect(201);
     let made = answer.json();
     assert_eq!(
@@ -51,6 +51,7 @@ fn mistakes_are_named_and_nothing_runs() {
         (json!({"workflow": workflow("true"), "level": "nonsense", "phases": ["bild"]}), ""),
         (json!({"workflow": workflow("true"), "phases": ["bild"]}), "there is no phase `bild`"),
         (json!({"workflow": workflow("true"), "set": {"warning_tolerence": "low"}}), "not a setting"),
+        (json!({"workflow": workflow("true"), "set": {"autonomy.ask": "always"}}), "nor a placeholder"),
         (
             json!({"workflow": {"id": "w", "phases": {"build": {"steps": [{"id": "a", "agent": "do it"}]}}}}),
             "for an agent",

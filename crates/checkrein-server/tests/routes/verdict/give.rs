@@ -44,6 +44,9 @@ fn what_nobody_knows_decides_nothing() {
     ] {
         reviewer.post("/v1/verdicts", &json!({"verdicts": [odd]})).refused(422, "invalid");
     }
+    // The last of two equal keys is not what a person read (R2).
+    let twice = r#"{"verdicts": [{"id": "a", "verdict": "reject", "reason": "no", "verdict": "approve"}]}"#;
+    reviewer.send("POST", "/v1/verdicts", Some(twice)).refused(400, "malformed");
     let seen = reviewer.get("/v1/checkpoints/a").expect(200).json();
     assert_eq!(seen["status"], "pending");
 }
