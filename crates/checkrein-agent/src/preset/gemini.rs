@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::stream::{Events, Forbidden, Heard, called};
 use super::trouble::Trouble;
-use super::{Invocation, Limits, Prompt, number, path, program, raw, stdio_server, text, words};
+use super::{Invocation, Limits, Prompt, lay_over, number, path, program, raw, stdio_server, text, words};
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -50,14 +50,17 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     );
     let mut args =
         ["-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"].map(str::to_owned).to_vec();
-    let mut files = Vec::new();
+    // Settings in the clone have no say in these.
+    let mut rules =
+        "[[rule]]\ntoolName = \"*\"\nmcpName = \"checkrein\"\ndecision = \"allow\"\npriority = 999\n"
+            .to_owned();
     if task.permissions() == Permissions::Workspace {
         lay_over(&mut config, json!({"tools": {"exclude": WEB}}));
-        // Settings in the clone have no say in it.
-        let policy = task.home.join("gemini-policy.toml");
-        args.extend(["--admin-policy".to_owned(), path(&policy)]);
-        files.push((policy, format!("[[rule]]\ntoolName = {WEB:?}\ndecision = \"deny\"\npriority = 999\n")));
+        rules.push_str(&format!("[[rule]]\ntoolName = {WEB:?}\ndecision = \"deny\"\npriority = 999\n"));
     }
+    let policy = task.home.join("gemini-policy.toml");
+    args.extend(["--admin-policy".to_owned(), path(&policy)]);
+    let mut files = vec![(policy, rules)];
     if let Some(model) = task.spec.model(task.kind) {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
@@ -73,19 +76,6 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     }
     files.push((task.home.join(".gemini/settings.json"), config.to_string()));
     Invocation { program: program(&task.spec, "gemini"), args, env, stdin: prompt.text.to_owned(), files }
-}
-
-/// Ours win; what a person has beside them stays.
-fn lay_over(settings: &mut Value, ours: Value) {
-    match (settings, ours) {
-        (Value::Object(theirs), Value::Object(ours)) => {
-            for (name, value) in ours {
-                lay_over(theirs.entry(name).or_insert(Value::Null), value);
-            }
-        }
-        (Value::Array(theirs), Value::Array(ours)) => theirs.extend(ours),
-        (settings, ours) => *settings = ours,
-    }
 }
 
 /// With a key it needs to be told that it is to be used; a login of the user's own is left as it is.
