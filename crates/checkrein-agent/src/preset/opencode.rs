@@ -195,7 +195,7 @@ impl Events for Parts {
         did
     }
 
-    fn complain(&mut self, line: &str) {
+    fn complain(&mut self, line: &str, _: &mut Heard) {
         // A title for the session is asked of a small model, and is not needed.
         if !line.contains(r#"message="stream error""#) || line.contains(" small=true ") {
             return;

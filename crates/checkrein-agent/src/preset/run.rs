@@ -354,7 +354,30 @@ fn went_wrong(reader: &dyn Reader, status: ExitStatus, complained: &str, output:
     Some(Trouble { said, source: Source::Output })
 }
 
+/// What programs say of themselves whenever they begin, which is the reason of nothing.
+const GREETINGS: [&str; 5] = [
+    "Warning: ",
+    "YOLO mode is ",
+    "Ripgrep is not available",
+    "Loaded cached credentials",
+    "MCP issues detected",
+];
+
 fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let means =
+        |line: &&str| !line.trim().is_empty() && !GREETINGS.iter().any(|begin| line.starts_with(begin));
+    let lines: Vec<&str> = text.lines().filter(means).collect();
     lines.get(lines.len().saturating_sub(6)..).unwrap_or_default().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_greeting_is_the_reason_of_nothing() {
+        let greeting = "Warning: 256-color support not detected.\nYOLO mode is enabled.\nRipgrep is not available. Falling back.\n";
+        assert_eq!(last_lines(greeting), "");
+        assert_eq!(last_lines(&format!("{greeting}it broke\n\n")), "it broke");
+    }
 }

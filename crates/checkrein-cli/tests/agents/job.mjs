@@ -307,6 +307,10 @@ if (named.length === 0) {
         // Claude Code makes do with the first half of an answer.
         () => outage('opencode', { cut: true }),
         () => outage('codex', { cut: true }),
+        () => outage('gemini', { cut: true }),
+        () => outage('gemini', { empty: true }),
+        // It would ask again for minutes.
+        () => outage('gemini', { status: 503 }),
         () => together('opencode'),
         missing,
     );
