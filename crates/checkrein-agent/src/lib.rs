@@ -12,7 +12,9 @@ mod voice;
 
 pub use builtin::requests;
 pub use host::{HOST, host};
-pub use preset::{Found, Health, credentials, doctor, has_own_home, is_secret, variables};
+pub use preset::{
+    Found, Health, TOOLS_OF_JOB, TOOLS_OF_STEP, credentials, doctor, has_own_home, is_secret, variables,
+};
 pub use tail::LineTail;
 pub use task::{AgentTask, PersonMessage};
 

@@ -108,6 +108,8 @@ pub struct Messages {
     cost_before: f64,
     /// What its permissions have to be; a person's own arguments may say otherwise.
     permissions: Option<Permissions>,
+    /// Our tools, which its model has to have; none for a program that only writes like it.
+    tools: &'static [&'static str],
     limits: Option<Limits>,
 }
 
@@ -121,7 +123,7 @@ impl Messages {
         let cost_before = session.and_then(record).and_then(|path| cost_of(&path)).unwrap_or(0.0);
         let own = task.spec.args.iter().any(|argument| argument.contains("permission"));
         let permissions = (!own).then(|| task.permissions());
-        Messages { cost_before, permissions, ..Messages::default() }
+        Messages { cost_before, permissions, tools: super::tools(task), ..Messages::default() }
     }
 
     /// Counts what a message used; tells it where that is more than is known.
@@ -139,9 +141,18 @@ impl Messages {
     fn begins_with(&self, init: &Value) -> Limits {
         let (mode, expected) =
             (text(init, "permissionMode"), self.permissions.map(mode_of).unwrap_or_default());
-        let tools =
-            init.get("tools").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let web = tools.into_iter().find(|tool| FORBIDDEN.split(',').any(|name| name == *tool));
+        if self.tools.is_empty() {
+            return Limits::InForce;
+        }
+        let Some(tools) = init.get("tools").and_then(Value::as_array) else { return Limits::Unknown };
+        let tools: Vec<&str> = tools.iter().filter_map(Value::as_str).collect();
+        let ours = |tool: &str| tools.iter().any(|name| name.strip_prefix("mcp__checkrein__") == Some(tool));
+        let missing: Vec<&str> = self.tools.iter().copied().filter(|tool| !ours(tool)).collect();
+        if !missing.is_empty() {
+            let missing = missing.join("`, `");
+            return Limits::Broken(format!("its model is not offered the tools of Checkrein: `{missing}`"));
+        }
+        let web = tools.iter().find(|tool| FORBIDDEN.split(',').any(|name| name == **tool));
         match (self.permissions, web) {
             (None, _) => Limits::InForce,
             _ if mode.is_empty() => Limits::Unknown,
@@ -249,9 +260,10 @@ impl Events for Messages {
     }
 
     fn limits(&self) -> Limits {
-        match (self.permissions, &self.limits) {
-            (None, _) => Limits::InForce,
-            (Some(_), limits) => limits.clone().unwrap_or(Limits::Unknown),
+        match (&self.limits, self.tools) {
+            (Some(limits), _) => limits.clone(),
+            (None, []) => Limits::InForce,
+            (None, _) => Limits::Unknown,
         }
     }
 }

@@ -42,6 +42,10 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
         ("mcp_servers.checkrein.command", json!(path(&task.checkrein))),
         ("mcp_servers.checkrein.args", json!(["mcp"])),
         ("mcp_servers.checkrein.env", attempt_object(task)),
+        // Whatever its settings say of a server of this name.
+        ("mcp_servers.checkrein.enabled", json!(true)),
+        ("mcp_servers.checkrein.enabled_tools", json!(super::tools(task))),
+        ("mcp_servers.checkrein.disabled_tools", json!([])),
     ];
     if task.permissions() == Permissions::Workspace {
         // Its model's own search is no command, so the sandbox does not keep it in.

@@ -1,12 +1,14 @@
 //! Gemini CLI: `gemini -o stream-json`.
 
+use std::time::Instant;
+
 use checkrein_core::activity::Did;
 use checkrein_core::config::agent::Permissions;
 use serde_json::{Value, json};
 
 use super::stream::{Events, Forbidden, Heard, called};
-use super::trouble::Trouble;
-use super::{Invocation, Limits, Prompt, number, path, program, raw, stdio_server, text, words};
+use super::trouble::{Trouble, status_in};
+use super::{Invocation, Limits, Prompt, lay_over, number, path, program, raw, stdio_server, text, words};
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -50,14 +52,17 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     );
     let mut args =
         ["-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"].map(str::to_owned).to_vec();
-    let mut files = Vec::new();
+    // Settings in the clone have no say in these.
+    let mut rules =
+        "[[rule]]\ntoolName = \"*\"\nmcpName = \"checkrein\"\ndecision = \"allow\"\npriority = 999\n"
+            .to_owned();
     if task.permissions() == Permissions::Workspace {
         lay_over(&mut config, json!({"tools": {"exclude": WEB}}));
-        // Settings in the clone have no say in it.
-        let policy = task.home.join("gemini-policy.toml");
-        args.extend(["--admin-policy".to_owned(), path(&policy)]);
-        files.push((policy, format!("[[rule]]\ntoolName = {WEB:?}\ndecision = \"deny\"\npriority = 999\n")));
+        rules.push_str(&format!("[[rule]]\ntoolName = {WEB:?}\ndecision = \"deny\"\npriority = 999\n"));
     }
+    let policy = task.home.join("gemini-policy.toml");
+    args.extend(["--admin-policy".to_owned(), path(&policy)]);
+    let mut files = vec![(policy, rules)];
     if let Some(model) = task.spec.model(task.kind) {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
@@ -75,19 +80,6 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     Invocation { program: program(&task.spec, "gemini"), args, env, stdin: prompt.text.to_owned(), files }
 }
 
-/// Ours win; what a person has beside them stays.
-fn lay_over(settings: &mut Value, ours: Value) {
-    match (settings, ours) {
-        (Value::Object(theirs), Value::Object(ours)) => {
-            for (name, value) in ours {
-                lay_over(theirs.entry(name).or_insert(Value::Null), value);
-            }
-        }
-        (Value::Array(theirs), Value::Array(ours)) => theirs.extend(ours),
-        (settings, ours) => *settings = ours,
-    }
-}
-
 /// With a key it needs to be told that it is to be used; a login of the user's own is left as it is.
 fn security() -> Value {
     let keyed = std::env::var("GEMINI_API_KEY").is_ok_and(|key| !key.trim().is_empty());
@@ -101,6 +93,8 @@ fn security() -> Value {
 pub struct Pieces {
     /// Words come in pieces.
     saying: String,
+    /// Since when it only asks its model again, and what it was told last.
+    stuck: Option<(Instant, String)>,
     forbidden: Forbidden,
 }
 
@@ -121,6 +115,9 @@ impl Events for Pieces {
     }
 
     fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did> {
+        if matches!((text(event, "type"), text(event, "role")), ("message", "assistant") | ("tool_use", _)) {
+            (self.stuck, heard.status) = (None, None);
+        }
         if text(event, "type") == "message" && text(event, "role") == "assistant" {
             self.saying.push_str(text(event, "content"));
             return Vec::new();
@@ -152,13 +149,31 @@ impl Events for Pieces {
                 let counted = number(stats, "total_tokens");
                 did.push(Did::Used { tokens: counted, cost: None });
                 if text(event, "status") == "error" {
-                    let error = event.get("error").unwrap_or(&Value::Null);
-                    heard.trouble = Some(Trouble::told(text(error, "message")));
+                    let said = event.get("error").map(|error| text(error, "message")).unwrap_or_default();
+                    // Often it said before what went wrong.
+                    if !said.is_empty() || heard.trouble.is_none() {
+                        heard.trouble = Some(Trouble::told(said));
+                    }
                 }
             }
             _ => did.extend(raw(line)),
         }
         self.forbidden.watch(&did);
         did
+    }
+
+    /// It asks again for many minutes, and says so here alone: `Attempt 2 failed with status 503. Retrying …`.
+    fn complain(&mut self, line: &str, heard: &mut Heard) {
+        if !line.starts_with("Attempt ") || !line.contains(" failed") {
+            return;
+        }
+        heard.status = status_in(line);
+        let since = self.stuck.take().map_or_else(Instant::now, |(since, _)| since);
+        let said = line.split_once("Retrying with backoff... ").map_or(line, |(_, said)| said);
+        self.stuck = Some((since, said.to_owned()));
+    }
+
+    fn stuck(&self) -> Option<(Instant, &str)> {
+        self.stuck.as_ref().map(|(since, said)| (*since, said.as_str()))
     }
 }

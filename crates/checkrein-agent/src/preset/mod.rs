@@ -150,6 +150,36 @@ pub(crate) fn has_tools(spec: &AgentSpec) -> bool {
     !matches!(spec.kind, AgentKind::Aider | AgentKind::Command { .. })
 }
 
+/// What the model of an attempt hands in and looks up with.
+pub const TOOLS_OF_JOB: [&str; 9] = [
+    "todo_list",
+    "todo_complete",
+    "next_phase_todos",
+    "request_replan",
+    "job_complete",
+    "report_response",
+    "get_review",
+    "get_comments",
+    "reply_comment",
+];
+pub const TOOLS_OF_STEP: [&str; 1] = ["report_response"];
+
+/// The tools of `checkrein mcp` in this attempt.
+pub fn tools(task: &AgentTask) -> &'static [&'static str] {
+    if task.is_job() { &TOOLS_OF_JOB } else { &TOOLS_OF_STEP }
+}
+
+/// Where its user or a repository may have switched our tools off.
+pub(crate) const fn settings_with_tools(kind: &AgentKind) -> &'static str {
+    match kind {
+        AgentKind::Claude => "`permissions` in `.claude/settings.json`",
+        AgentKind::Codex => "`mcp_servers` in its `config.toml`",
+        AgentKind::Opencode => "`mcp`, `tools` or `permission` in `opencode.json`",
+        AgentKind::Gemini => "`mcp.excluded` or `mcpServers` in `.gemini/settings.json`",
+        AgentKind::Aider | AgentKind::Command { .. } | AgentKind::Builtin(_) => "its settings",
+    }
+}
+
 /// The variables a program needs to reach its model, and to be told how: an agent gets no others.
 pub fn variables(spec: &AgentSpec) -> Vec<String> {
     let own: &[&str] = match &spec.kind {
@@ -259,6 +289,19 @@ pub(crate) fn stdio_server(task: &AgentTask) -> Value {
     json!({"command": path(&task.checkrein), "args": ["mcp"], "env": attempt_object(task)})
 }
 
+/// Ours win; what a person has beside them stays.
+pub(crate) fn lay_over(settings: &mut Value, ours: Value) {
+    match (settings, ours) {
+        (Value::Object(theirs), Value::Object(ours)) => {
+            for (name, value) in ours {
+                lay_over(theirs.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(theirs), Value::Array(ours)) => theirs.extend(ours),
+        (settings, ours) => *settings = ours,
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use checkrein_core::boundary::PhaseKind;
@@ -352,6 +395,28 @@ pub(crate) mod tests {
             (Opencode, "guided", true, None, r#""external_directory":"allow""#, true),
             (Gemini, "guided", false, None, gemini_kept, true),
             (Gemini, "full", false, None, gemini_kept, false),
+            (Gemini, "full", false, None, "mcpName = \"checkrein\"\ndecision = \"allow\"", true),
+            (
+                Gemini,
+                "guided",
+                false,
+                None,
+                "toolName = [\"web_fetch\", \"google_web_search\"]\ndecision = \"deny\"",
+                true,
+            ),
+            (Codex, "full", true, None, "mcp_servers.checkrein.enabled=true", true),
+            (
+                Codex,
+                "guided",
+                false,
+                None,
+                "mcp_servers.checkrein.enabled_tools=[\"todo_list\",\"todo_complete\",",
+                true,
+            ),
+            (Codex, "guided", false, None, "mcp_servers.checkrein.disabled_tools=[]", true),
+            (Opencode, "full", false, None, r#""checkrein_*":"allow","checkrein_**":"allow""#, true),
+            (Opencode, "guided", false, None, r#""agent":{"build":{"permission":{"#, true),
+            (Opencode, "guided", false, None, r#""default_agent":"build""#, true),
             (Gemini, "guided", false, None, "--admin-policy /home-of-agent/gemini-policy.toml", true),
             (Gemini, "guided", false, None, "/home-of-agent/.gemini/settings.json: ", true),
             (Gemini, "guided", false, None, "GEMINI_CLI_HOME=/home-of-agent", true),

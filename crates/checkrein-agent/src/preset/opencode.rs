@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::stream::{Events, Forbidden, Heard, called};
 use super::trouble::Trouble;
-use super::{Invocation, Limits, Prompt, attempt_object, number, path, program, raw, text};
+use super::{Invocation, Limits, Prompt, attempt_object, lay_over, number, path, program, raw, text};
 use crate::task::AgentTask;
 
 pub const VARIABLES: &[&str] = &[
@@ -39,6 +39,10 @@ pub const CREDENTIALS: &[(&str, &str)] = &[
     (".config/opencode/opencode.json", "config/opencode/opencode.json"),
 ];
 
+/// The last rule holds; the second of these is in nobody's settings, so it comes after all that are.
+const OUR_TOOLS: &str = "checkrein_*";
+const OUR_TOOLS_AGAIN: &str = "checkrein_**";
+
 pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
     // That it only asks its model again shows in its log alone.
     let mut args = ["run", "--format", "json", "--auto", "--print-logs", "--log-level", "ERROR"]
@@ -62,13 +66,18 @@ pub fn invocation(task: &AgentTask, prompt: &Prompt<'_>) -> Invocation {
         Permissions::Workspace => "deny",
     };
     let outside = if task.sandboxed { "allow" } else { "deny" };
-    let permission = json!({"edit": "allow", "bash": "allow", "webfetch": web, "websearch": web, "codesearch": web,
+    let mut permission = json!({"edit": "allow", "bash": "allow", "webfetch": web, "websearch": web, "codesearch": web,
         "external_directory": outside});
+    lay_over(&mut permission, json!({OUR_TOOLS: "allow", OUR_TOOLS_AGAIN: "allow"}));
     if let Some(fields) = config.as_object_mut() {
         let servers = fields.entry("mcp").or_insert_with(|| json!({}));
         if let Some(servers) = servers.as_object_mut() {
             servers.insert("checkrein".to_owned(), server);
         }
+        // Whatever a repository says: which agent it is, and rules of an agent, which come after those for all of them.
+        fields.insert("default_agent".to_owned(), json!("build"));
+        let agents = fields.entry("agent").or_insert_with(|| json!({}));
+        lay_over(agents, json!({"build": {"permission": permission}}));
         fields.insert("permission".to_owned(), permission);
         fields.insert("autoupdate".to_owned(), json!(false));
         fields.insert("share".to_owned(), json!("disabled"));
@@ -186,7 +195,7 @@ impl Events for Parts {
         did
     }
 
-    fn complain(&mut self, line: &str) {
+    fn complain(&mut self, line: &str, _: &mut Heard) {
         // A title for the session is asked of a small model, and is not needed.
         if !line.contains(r#"message="stream error""#) || line.contains(" small=true ") {
             return;

@@ -38,7 +38,7 @@ mod tests {
 
     use super::super::stream::Stream;
     use super::super::tests::task;
-    use super::super::{Limits, Reader, codex, reader};
+    use super::super::{Limits, Reader, codex, reader, tools};
     use crate::task::AgentTask;
 
     const CLAUDE: &str = "projects/-clone/s1.jsonl";
@@ -92,9 +92,19 @@ mod tests {
 
     #[test]
     fn a_program_shows_that_its_limits_are_in_force() {
-        let init = |mode: &str, tools: &str| {
+        let bare = |mode: &str, tools: &str| {
             format!(
                 r#"{{"type":"system","subtype":"init","session_id":"s1","permissionMode":"{mode}","tools":[{tools}]}}"#
+            )
+        };
+        let ours = |from: usize| {
+            let names = tools(&task(AgentKind::Claude, "guided", false, None))[from..].iter();
+            names.map(|name| format!(r#""mcp__checkrein__{name}""#)).collect::<Vec<_>>().join(",")
+        };
+        let init = |mode: &str, tools: &str| {
+            bare(
+                mode,
+                &[tools, &ours(0)].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(","),
             )
         };
         let turn = |policy: &str| {
@@ -121,6 +131,14 @@ mod tests {
             ),
             (Claude, "guided", none.clone(), init("acceptEdits", r#""WebFetch""#), "the tool `WebFetch`"),
             (Claude, "full", none.clone(), init("bypassPermissions", r#""WebFetch""#), "in force"),
+            (
+                Claude,
+                "guided",
+                none.clone(),
+                bare("acceptEdits", &ours(2)),
+                "not offered the tools of Checkrein: `todo_list`, `todo_complete`",
+            ),
+            (Claude, "full", none.clone(), bare("bypassPermissions", r#""Bash""#), "not offered the tools"),
             (Claude, "guided", none.clone(), init("", ""), "unknown"),
             (Claude, "guided", none.clone(), none.clone(), "unknown"),
             (

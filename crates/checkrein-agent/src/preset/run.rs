@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 
 use super::trouble::{Ending, Source, Trouble};
 use super::{
-    Invocation, Limits, Prompt, Reader, aider, continues, has_tools, invocation, reader, tools_listed,
-    trouble,
+    Invocation, Limits, Prompt, Reader, aider, continues, has_tools, invocation, reader, settings_with_tools,
+    tools_listed, trouble,
 };
 use crate::result::{has_result, spoken_result};
 use crate::task::{AgentTask, PersonMessage};
@@ -155,6 +155,8 @@ async fn call(task: &AgentTask, prompt: &Prompt<'_>, voice: &mut Voice) -> Resul
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (mut output, mut complained, mut spoke) = (String::new(), String::new(), false);
     let (mut given_up, mut unbound) = (None, None);
+    // Codex says that it begins before it does anything.
+    let begins_with_tools = !matches!(task.spec.kind, AgentKind::Codex);
     let (lines, mut heard) = mpsc::unbounded_channel();
     let read = async move {
         tokio::join!(
@@ -175,14 +177,20 @@ async fn call(task: &AgentTask, prompt: &Prompt<'_>, voice: &mut Voice) -> Resul
             match line {
                 Ok(None) => break,
                 Ok(Some(Line::Output(line))) => {
-                    let had_spoken = spoke;
+                    let (had_spoken, mut began) = (spoke, false);
                     for did in reader.read(&line) {
                         spoke |= is_word_of_model(&did);
+                        began |= matches!(did, Did::Began { .. }) && begins_with_tools;
                         voice.tell(did);
                     }
                     push_line(&mut output, &line, OUTPUT_BYTES_MAX);
-                    unbound = match spoke && !had_spoken {
-                        true => prove(&mut *reader, proof.as_deref(), voice).await.err(),
+                    let speaks = spoke && !had_spoken;
+                    let is_due = speaks || (began && reader.trouble().is_none());
+                    // They are listed before its model is asked.
+                    let has_none = is_due && proof.as_deref().is_some_and(|proof| !proof.exists());
+                    unbound = match speaks {
+                        _ if has_none => Some("it did not load the tools of Checkrein".to_owned()),
+                        true => prove(&mut *reader, voice).await.err(),
                         false => broken_limit(&*reader),
                     };
                 }
@@ -218,9 +226,9 @@ async fn call(task: &AgentTask, prompt: &Prompt<'_>, voice: &mut Voice) -> Resul
         aider::tidy(Path::new("."));
     }
     if let Some(what) = unbound {
-        let name = &task.spec.name;
+        let (name, settings) = (&task.spec.name, settings_with_tools(&task.spec.kind));
         return Err(format!(
-            "{name} works without its limits: {what}; see `checkrein log` and its settings, then resume"
+            "{name} works without its limits: {what}; see `checkrein log`, and {settings} (of the repository or your own), then resume"
         ));
     }
     let trouble = match given_up {
@@ -261,19 +269,18 @@ fn push_line(text: &mut String, line: &str, bytes_max: usize) {
     keep_end(text, bytes_max);
 }
 
-/// Before its model does anything, a program has asked for our tools and shows that its limits are in force.
-async fn prove(reader: &mut dyn Reader, proof: Option<&Path>, voice: &mut Voice) -> Result<(), String> {
+/// When its model first says something, a program shows that its limits are in force.
+async fn prove(reader: &mut dyn Reader, voice: &mut Voice) -> Result<(), String> {
     let begun = Instant::now();
     loop {
         reader.look().into_iter().for_each(|did| voice.tell(did));
-        let missing = match reader.limits() {
+        match reader.limits() {
             Limits::Broken(what) => return Err(what),
-            _ if proof.is_some_and(|proof| !proof.exists()) => "it did not load the tools of Checkrein",
-            Limits::Unknown => "it does not say what they are",
             Limits::InForce => return Ok(()),
-        };
-        if begun.elapsed() >= PROOF_WAIT_MAX {
-            return Err(missing.to_owned());
+            Limits::Unknown if begun.elapsed() >= PROOF_WAIT_MAX => {
+                return Err("it does not say what they are".to_owned());
+            }
+            Limits::Unknown => {}
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
@@ -347,7 +354,30 @@ fn went_wrong(reader: &dyn Reader, status: ExitStatus, complained: &str, output:
     Some(Trouble { said, source: Source::Output })
 }
 
+/// What programs say of themselves whenever they begin, which is the reason of nothing.
+const GREETINGS: [&str; 5] = [
+    "Warning: ",
+    "YOLO mode is ",
+    "Ripgrep is not available",
+    "Loaded cached credentials",
+    "MCP issues detected",
+];
+
 fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let means =
+        |line: &&str| !line.trim().is_empty() && !GREETINGS.iter().any(|begin| line.starts_with(begin));
+    let lines: Vec<&str> = text.lines().filter(means).collect();
     lines.get(lines.len().saturating_sub(6)..).unwrap_or_default().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_greeting_is_the_reason_of_nothing() {
+        let greeting = "Warning: 256-color support not detected.\nYOLO mode is enabled.\nRipgrep is not available. Falling back.\n";
+        assert_eq!(last_lines(greeting), "");
+        assert_eq!(last_lines(&format!("{greeting}it broke\n\n")), "it broke");
+    }
 }

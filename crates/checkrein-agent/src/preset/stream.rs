@@ -6,7 +6,7 @@ use checkrein_core::activity::Did;
 use checkrein_core::config::agent::Permissions;
 use serde_json::Value;
 
-use super::trouble::Trouble;
+use super::trouble::{Source, Trouble};
 use super::{Limits, Reader, raw, text};
 use crate::task::AgentTask;
 
@@ -15,7 +15,7 @@ pub(crate) trait Events: Send {
     fn read(&mut self, event: &Value, line: &str, heard: &mut Heard) -> Vec<Did>;
 
     /// Reads a line of what the program complains about.
-    fn complain(&mut self, _line: &str) {}
+    fn complain(&mut self, _line: &str, _: &mut Heard) {}
 
     /// Since when it only asks its model again, and what it was told last.
     fn stuck(&self) -> Option<(Instant, &str)> {
@@ -38,6 +38,8 @@ pub(crate) trait Events: Send {
 pub(crate) struct Heard {
     agent: String,
     pub trouble: Option<Trouble>,
+    /// The status its model answered last, where the program says so beside its stream.
+    pub status: Option<u16>,
 }
 
 impl Heard {
@@ -61,7 +63,7 @@ pub(crate) struct Stream<E> {
 
 impl<E: Events> Stream<E> {
     pub fn new(agent: &str, events: E) -> Stream<E> {
-        Stream { events, heard: Heard { agent: agent.to_owned(), trouble: None } }
+        Stream { events, heard: Heard { agent: agent.to_owned(), ..Heard::default() } }
     }
 }
 
@@ -74,7 +76,7 @@ impl<E: Events> Reader for Stream<E> {
     }
 
     fn complain(&mut self, line: &str) {
-        self.events.complain(line);
+        self.events.complain(line, &mut self.heard);
     }
 
     fn stuck(&self) -> Option<(Instant, &str)> {
@@ -90,7 +92,11 @@ impl<E: Events> Reader for Stream<E> {
     }
 
     fn trouble(&self) -> Option<Trouble> {
-        self.heard.trouble.clone()
+        let trouble = self.heard.trouble.clone()?;
+        Some(match trouble.source {
+            Source::Program => Trouble::with_status(&trouble.said, self.heard.status),
+            _ => trouble,
+        })
     }
 }
 
@@ -305,6 +311,16 @@ mod tests {
                 json!({"type": "result", "status": "error", "error": {"message": "[API Error: got status: 503 Service Unavailable]"}}),
                 "cannot reach its model",
             ),
+            (
+                AgentOutput::Gemini,
+                json!({"type": "result", "status": "error", "error": {"message": "[API Error: terminated]"}}),
+                "cannot reach its model",
+            ),
+            (
+                AgentOutput::Gemini,
+                json!({"type": "error", "severity": "error", "message": "Model stream ended without a finish reason."}),
+                "cannot reach its model",
+            ),
         ] {
             let trouble = told(output, &line.to_string()).1.unwrap();
             let Ending::Unavailable(reason) = judge("mine", &trouble) else {
@@ -339,6 +355,30 @@ mod tests {
         assert!(reader.stuck().is_none(), "its model answers again");
         reader.read(r#"{"type":"step_finish","sessionID":"s1","part":{"reason":"unknown","tokens":{"input":0,"output":0}}}"#);
         assert_eq!(reader.stuck().unwrap().1, "it answered nothing");
+    }
+
+    /// Gemini CLI does the same, and says what its model answered there alone.
+    #[test]
+    fn gemini_says_beside_its_stream_what_its_model_answered() {
+        use super::super::trouble::{Ending, judge};
+        let mut reader = Stream::new("gemini", super::super::gemini::Pieces::default());
+        reader.complain("Warning: 256-color support not detected.");
+        assert!(reader.stuck().is_none());
+        reader.complain(
+            r#"Attempt 1 failed with status 503. Retrying with backoff... _ApiError: {"error":{"message":"Internal oops"}}"#,
+        );
+        assert_eq!(reader.stuck().unwrap().1, r#"_ApiError: {"error":{"message":"Internal oops"}}"#);
+        reader.read(r#"{"type":"error","severity":"error","message":"[API Error: Internal oops]"}"#);
+        // The end has no words of its own.
+        reader.read(r#"{"type":"result","status":"error","stats":{"total_tokens":0}}"#);
+        let trouble = reader.trouble().unwrap();
+        assert_eq!(
+            judge("gemini", &trouble),
+            Ending::Unavailable("gemini cannot reach its model: [API Error: Internal oops]".to_owned())
+        );
+        reader.read(r#"{"type":"message","role":"assistant","content":"I look."}"#);
+        assert!(reader.stuck().is_none(), "its model answers again");
+        assert_eq!(reader.trouble().unwrap().source, Source::Program, "and that status is over");
     }
 
     #[test]

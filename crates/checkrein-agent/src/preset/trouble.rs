@@ -94,7 +94,7 @@ const REFUSED: [&str; 13] = [
 ];
 const MAYBE_NO_KEY: [&str; 7] =
     ["api key", "api_key", "no auth", "auth method", "credentials", "not authenticated", "log in"];
-const DISCONNECTED: [&str; 24] = [
+const DISCONNECTED: [&str; 26] = [
     "econnrefused",
     "econnreset",
     "enotfound",
@@ -107,6 +107,8 @@ const DISCONNECTED: [&str; 24] = [
     "socket connection was closed",
     "socket hang up",
     "stream disconnected",
+    "stream ended without a finish reason",
+    "api error: terminated",
     "error sending request",
     "network error",
     "fetch failed",
@@ -185,7 +187,7 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 /// The HTTP status a text names: `API Error: 500`, `last status: 503`, `status code 502`, `"code":503`.
-fn status_in(said: &str) -> Option<u16> {
+pub(crate) fn status_in(said: &str) -> Option<u16> {
     let lower = said.to_lowercase();
     ["api error", "status code", "statuscode", "status", "http", "code"].iter().find_map(|word| {
         lower.match_indices(word).find_map(|(at, _)| {

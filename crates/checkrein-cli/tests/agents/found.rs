@@ -146,6 +146,8 @@ fn a_program_that_is_missing_pauses_the_job_until_it_is_there() {
     assert!(scene.place.expect(&["show", &id], 0).contains(words));
     // It is installed, and the job goes on.
     let program = r#"#!/bin/sh
+PATH=/usr/bin:/bin
+touch "$(printf '%s' "$*" | sed 's/.*CHECKREIN_TOOLS_LISTED":"\([^"]*\)".*/\1/')"
 echo '{"type":"system","subtype":"init","model":"m","session_id":"s1"}'
 echo '{"outcome": "job_complete", "summary": "done"}' > "$CHECKREIN_RESULT"
 echo '{"type":"result","subtype":"success","is_error":false}'

@@ -2,7 +2,9 @@
 // there is no other network: whatever else an agent would ask for is not there.
 
 import assert from 'node:assert/strict';
+import { appendFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { Place } from './place.mjs';
 
 // What the model does, whoever asks it to use its tools.
@@ -198,16 +200,31 @@ async function together(agent) {
     console.log(`${agent}: two jobs at once in a fresh home`);
 }
 
-// Where a client does not take what it is given, the job is paused before its model does anything, and says why.
-async function unproven(agent, args) {
+// Where a client does not take what it is given, by its arguments or by what is in the repository, the job is paused before its model
+// does anything, and says why.
+async function unproven(agent, args, files, said = 'it did not load the tools of Checkrein') {
     const place = await Place.with(agent, script, { agents: { [agent]: { args } } });
-    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'review'], { code: 7 });
+    const cwd = files ? place.repository(files) : place.path;
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'review'], { code: 7, cwd });
     const job = await place.job();
     assert.equal(job.status, 'paused', `${agent}: ${JSON.stringify(job.stopped)}`);
     const shown = await place.run(['show', job.run_id]);
-    assert(shown.includes(`${agent} works without its limits: it did not load the tools of Checkrein`), `${agent}: ${shown}`);
+    assert(shown.includes(`${agent} works without its limits: ${said}`), `${agent}: ${shown}`);
+    if (files) assert(!(await place.run(['log', job.run_id])).includes('▸'), `${agent} called something`);
     place.remove();
-    console.log(`${agent}: its tools are missing`);
+    console.log(`${agent}: its tools are missing ${JSON.stringify(files ?? args)}`);
+}
+
+// Settings that would take our tools away, in the repository or of the person, have no say in it.
+async function stubborn(agent, files, prepare = () => undefined) {
+    const place = await Place.with(agent, script);
+    prepare(place);
+    await place.run(['job', 'Write a letter', '--agent', agent, '--autonomy', 'guided'], { code: 3, cwd: place.repository(files) });
+    const job = await place.job();
+    assert.deepEqual([job.status, job.phase], ['pending_review', 'phase-1-strategic'], `${agent}: ${JSON.stringify(job.stopped)}`);
+    assert(JSON.stringify(await place.json(['review', job.checkpoint])).includes('write the letter'), agent);
+    place.remove();
+    console.log(`${agent}: its tools are there whatever ${JSON.stringify(files)} says`);
 }
 
 // A budget ends an agent in the middle of its turn: nothing else would end a command that never does. Whether the agent asks once more
@@ -267,6 +284,13 @@ if (named.length === 0) {
         () => unproven('claude', ['--mcp-config', JSON.stringify({ mcpServers: { checkrein: { command: 'false' } } })]),
         () => unproven('codex', ['-c', 'mcp_servers.checkrein.enabled=false']),
         () => unproven('gemini', ['--allowed-mcp-server-names', 'nobody']),
+        () => unproven('gemini', [], { '.gemini/settings.json': '{"mcp": {"excluded": ["checkrein"]}}' }),
+        () => unproven('gemini', [], { '.gemini/settings.json': '{"mcpServers": {"checkrein": {"command": "false"}}}' }),
+        () => unproven('claude', [], { '.claude/settings.json': '{"permissions": {"deny": ["mcp__checkrein"]}}' }, 'its model is not offered the tools of Checkrein'),
+        () => stubborn('gemini', { '.gemini/settings.json': '{"tools": {"core": ["run_shell_command"], "exclude": ["mcp_checkrein_*"]}}' }),
+        () => stubborn('opencode', { 'opencode.json': '{"tools": {"checkrein_*": false}, "permission": {"checkrein_*": "deny", "*": "deny"}}' }),
+        () => stubborn('opencode', { 'opencode.json': '{"default_agent": "mine", "agent": {"mine": {"mode": "primary", "tools": {"checkrein_*": false}}, "build": {"tools": {"checkrein_*": false}}}}' }),
+        () => stubborn('codex', {}, (place) => appendFileSync(join(place.env.CODEX_HOME, 'config.toml'), '[mcp_servers.checkrein]\nenabled = false\nenabled_tools = []\ndisabled_tools = ["next_phase_todos"]\n')),
         () => budget('codex', { tokens: 1500 }, /Budget reached: (2140|7160) of 1500 tokens/),
         () => budget('claude', { tokens: 1500 }, /Budget reached: (21|71)\d\d of 1500 tokens/),
         () => budget('claude', { cost: 0.006 }, /Budget reached: 0.00\d+ of 0.006 in cost/),
@@ -283,6 +307,10 @@ if (named.length === 0) {
         // Claude Code makes do with the first half of an answer.
         () => outage('opencode', { cut: true }),
         () => outage('codex', { cut: true }),
+        () => outage('gemini', { cut: true }),
+        () => outage('gemini', { empty: true }),
+        // It would ask again for minutes.
+        () => outage('gemini', { status: 503 }),
         () => together('opencode'),
         missing,
     );

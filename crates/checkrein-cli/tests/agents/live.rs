@@ -126,7 +126,7 @@ fn a_message_reaches_a_program_that_ends_its_turn() {
 cat > "$HOME/prompt.$CHECKREIN_PHASE_NUMBER"
 echo "$@" > "$HOME/called.$CHECKREIN_PHASE_NUMBER"
 touch "$(printf '%s' "$*" | sed 's/.*CHECKREIN_TOOLS_LISTED":"\([^"]*\)".*/\1/')"
-echo '{"type":"system","subtype":"init","model":"m","session_id":"s1","permissionMode":"bypassPermissions","tools":[]}'
+echo '{"type":"system","subtype":"init","model":"m","session_id":"s1","permissionMode":"bypassPermissions","tools":["mcp__checkrein__todo_list","mcp__checkrein__todo_complete","mcp__checkrein__next_phase_todos","mcp__checkrein__request_replan","mcp__checkrein__job_complete","mcp__checkrein__report_response","mcp__checkrein__get_review","mcp__checkrein__get_comments","mcp__checkrein__reply_comment"]}'
 echo '{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"I work."}],"usage":{"input_tokens":100,"output_tokens":0}}}'
 if grep -q 'sign it with love' "$HOME/prompt.$CHECKREIN_PHASE_NUMBER"; then echo love > signed.txt
 else touch "$HOME/begun"; while ! test -f "$HOME/go"; do sleep 0.1; done; fi

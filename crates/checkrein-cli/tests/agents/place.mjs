@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const needed = (name) => {
     const value = process.env[name];
@@ -112,8 +112,8 @@ export class Place {
     }
 
     // Runs any program to its end; what it says on standard output.
-    async command([program, ...args], { code = 0, env = {}, input = '' } = {}) {
-        const child = spawn(program, args, { cwd: this.path, env: { ...this.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    async command([program, ...args], { code = 0, env = {}, input = '', cwd = this.path } = {}) {
+        const child = spawn(program, args, { cwd, env: { ...this.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
         // Who does not read has no use for it.
         child.stdin.on('error', () => undefined).end(input);
         let [out, err] = ['', ''];
@@ -132,6 +132,21 @@ export class Place {
 
     async json(args, options) {
         return JSON.parse(await this.run([...args, '--json'], options));
+    }
+
+    // A repository with these files, as somebody might have cloned it.
+    repository(files) {
+        const cwd = mkdtempSync(join(this.path, 'repository-'));
+        for (const [name, content] of Object.entries({ 'README.md': '# Letters\n', ...files })) {
+            mkdirSync(dirname(join(cwd, name)), { recursive: true });
+            writeFileSync(join(cwd, name), content);
+        }
+        const who = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.com'];
+        for (const args of [['init', '--quiet'], ['add', '--all'], ['commit', '--quiet', '--message', 'begin']]) {
+            const ran = spawnSync('git', [...who, ...args], { cwd, env: this.env, encoding: 'utf8' });
+            assert.equal(ran.status, 0, `git ${args.join(' ')}: ${ran.stderr}`);
+        }
+        return cwd;
     }
 
     async job() {

@@ -95,6 +95,7 @@ fn a_session_that_is_gone_begins_anew() {
     let program = r#"
 case "$*" in *--resume*) echo 'No conversation found with session ID: s1' >&2; touch "$HOME/tried"; exit 1 ;; esac
 cat > "$to.prompt"
+touch "$(printf '%s' "$*" | sed 's/.*CHECKREIN_TOOLS_LISTED":"\([^"]*\)".*/\1/')"
 echo '{"type":"system","subtype":"init","model":"m","session_id":"s1"}'
 echo '{"summary": "planned", "next_todos": ["do it"]}' > "$CHECKREIN_RESULT"
 echo '{"type":"result","subtype":"success","is_error":false}'
@@ -111,14 +112,26 @@ echo '{"type":"result","subtype":"success","is_error":false}'
 
 #[test]
 fn a_program_that_does_not_take_its_tools_and_limits_pauses_its_job() {
-    for (list_tools, mode, expected) in [
-        ("true", "acceptEdits", "it did not load the tools of Checkrein"),
-        ("touch", "bypassPermissions", "its permission mode is `bypassPermissions` instead of `acceptEdits`"),
+    let ours = r#""mcp__checkrein__todo_list","mcp__checkrein__todo_complete","mcp__checkrein__next_phase_todos","mcp__checkrein__request_replan","mcp__checkrein__job_complete","mcp__checkrein__report_response","mcp__checkrein__get_review","mcp__checkrein__get_comments","mcp__checkrein__reply_comment""#;
+    for (list_tools, mode, tools, expected) in [
+        ("true", "acceptEdits", ours, "it did not load the tools of Checkrein"),
+        (
+            "touch",
+            "acceptEdits",
+            r#""Bash""#,
+            "its model is not offered the tools of Checkrein: `todo_list`, `todo_complete`, `next_phase_todos`, `request_replan`, `job_complete`, `report_response`, `get_review`, `get_comments`, `reply_comment`",
+        ),
+        (
+            "touch",
+            "bypassPermissions",
+            ours,
+            "its permission mode is `bypassPermissions` instead of `acceptEdits`",
+        ),
     ] {
         let program = format!(
             r#"
 {list_tools} "$(printf '%s' "$*" | sed 's/.*CHECKREIN_TOOLS_LISTED":"\([^"]*\)".*/\1/')"
-echo '{{"type":"system","subtype":"init","session_id":"s1","permissionMode":"{mode}","tools":[]}}'
+echo '{{"type":"system","subtype":"init","session_id":"s1","permissionMode":"{mode}","tools":[{tools}]}}'
 echo '{{"type":"assistant","message":{{"id":"m1","content":[{{"type":"text","text":"I begin."}}]}}}}'
 exec sleep 1000
 "#

@@ -71,7 +71,8 @@ const settings = {
 const claude = (server) => [
     process.execPath, join(needed('AGENT_MODULES'), 'node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs'),
     '-p', '--output-format', 'json', '--strict-mcp-config',
-    '--mcp-config', JSON.stringify({ mcpServers: { checkrein: server } }), '--dangerously-skip-permissions',
+    // Its tools are there from the start, not behind a search that a model has to make first.
+    '--mcp-config', JSON.stringify({ mcpServers: { checkrein: { ...server, alwaysLoad: true } } }), '--dangerously-skip-permissions',
 ];
 
 // Runs a command to its end, while the model answers; what it says on standard output.

@@ -1,5 +1,6 @@
 //! Advice about this session: from its own signals where the caller passes none (F9).
 
+use super::observe::{REPAIR, repair_goal};
 use super::{Around, By, FrameError, FrameSession};
 use crate::frame::config::{FrameConfig, FrameLevel};
 use crate::frame::request::{FrameInput, PopRequest, PushRequest, evaluate_pop, evaluate_push};
@@ -31,7 +32,7 @@ impl FrameSession {
         around: &Around<'_>,
     ) -> Result<Advice, FrameError> {
         let request = self.filled_push(request);
-        let evaluation = evaluate_push(&request, config);
+        let evaluation = evaluate_push(&self.without_our_words(&request), config);
         let current = self.tree.current().map(|frame| frame.goal.as_str());
         let goal =
             request.potential_goal.filter(|goal| !goal.trim().is_empty() && Some(goal.as_str()) != current);
@@ -138,6 +139,16 @@ impl FrameSession {
             }
         }
         parts.join(" ")
+    }
+
+    /// A word that we put before an error is none that its goal shares with a person's.
+    fn without_our_words(&self, request: &PushRequest) -> PushRequest {
+        let ours = self.tree.current().and_then(|frame| repair_goal(&frame.signals));
+        let goal = request.potential_goal.clone().map(|goal| match goal.strip_prefix(REPAIR) {
+            Some(error) if ours.as_ref() == Some(&goal) => error.to_owned(),
+            _ => goal,
+        });
+        PushRequest { potential_goal: goal, ..request.clone() }
     }
 
     fn filled_push(&self, request: &PushRequest) -> PushRequest {

@@ -193,10 +193,15 @@ impl FrameSession {
 
 /// An agent that meets one error after the other has a goal nobody named: the first of them, so that
 /// the ones that follow from it don't change it.
-fn repair_goal(signals: &Signals) -> Option<String> {
+pub(super) fn repair_goal(signals: &Signals) -> Option<String> {
     let failure = signals.failures.first().filter(|_| signals.recent_errors >= ERRORS_IN_A_ROW)?;
-    Some(goal_of(&format!("Fix {failure}")))
+    let failure: String = goal_of(failure).chars().take(REPAIR_CHARS_MAX).collect();
+    Some(format!("{REPAIR}{}", failure.trim_end())).filter(|_| !failure.is_empty())
 }
+
+/// What is put before an error to make a goal of it; nobody's word.
+pub(super) const REPAIR: &str = "Fix ";
+const REPAIR_CHARS_MAX: usize = 76;
 
 /// Fewer errors are part of ordinary work.
 const ERRORS_IN_A_ROW: u64 = 4;

@@ -29,6 +29,27 @@ const STUCK_WITH_QUESTION: &str = "
     look*4 edit:src/queue.rs fail look fail edit:src/timer.rs fail look*2 fail look*3 edit:src/queue.rs fail
     look fail edit:src/timer.rs fail fail fail look*3";
 
+/// The same in other words: one that we put before an error ourselves, and all that errors say.
+const STUCK_FIXING: &str = "
+    > Fix the scheduler
+    look*6 edit:src/scheduler.rs fail edit:src/queue.rs fail look*2 edit:src/scheduler.rs fail look fail
+    edit:src/timer.rs fail look*2 edit:src/queue.rs fail fail look*4 edit:src/scheduler.rs fail look fail
+    edit:src/queue.rs fail look*2 fail edit:src/timer.rs fail look fail look fail";
+const STUCK_ON_TYPES: &str = "
+    > Fix the error with mismatched types
+    look*6 edit:src/scheduler.rs fail look fail look*2 edit:src/scheduler.rs fail look fail
+    look fail look*2 edit:src/scheduler.rs fail fail look*4 edit:src/scheduler.rs fail look fail
+    look fail look*2 fail look fail look fail look fail";
+
+/// Errors that are fixed one after the other.
+const FIXING: &str = "
+    > Fix the failing tests
+    look*4 edit:src/list.rs fail edit:src/list.rs fail edit:src/list.rs pass look*3
+    > Now fix the warnings as well
+    look*2 edit:src/output.rs fail edit:src/output.rs fail edit:src/output.rs pass
+    > Update the snapshots
+    look*3 edit:tests/list.rs fail edit:tests/list.rs pass look*4";
+
 /// A feature, with the errors that are part of any work.
 const FEATURE: &str = "
     > Add a --json option to the list command
@@ -61,13 +82,26 @@ fn stuck_sessions_get_one_or_two_suggestions_and_ordinary_ones_none() {
     for (name, session, calls, by_default, recommended) in [
         ("stuck", STUCK, 42, 0, 1),
         ("stuck with a question", STUCK_WITH_QUESTION, 42, 0, 2),
+        ("stuck while fixing", STUCK_FIXING, 42, 0, 1),
+        ("stuck on what it is to fix", STUCK_ON_TYPES, 42, 0, 1),
+        ("fixing", FIXING, 32, 0, 0),
         ("feature", FEATURE, 21, 0, 0),
         ("refactoring", REFACTORING, 23, 0, 0),
         ("reading", READING, 27, 0, 0),
     ] {
+        // A little more or less of anything changes nothing.
+        let nearly = |by: f64| {
+            let settings = recommended_settings();
+            FrameConfigPatch {
+                push_threshold: settings.push_threshold.map(|threshold| threshold + by),
+                ..settings
+            }
+        };
         for (settings, patch, expected) in [
             ("defaults", FrameConfigPatch::default(), by_default),
             ("recommended", recommended_settings(), recommended),
+            ("a lower threshold", nearly(-2.0), recommended),
+            ("a higher threshold", nearly(2.0), recommended),
         ] {
             let mut desk = Desk::new(json!(patch));
             assert_eq!(play(&mut desk, session), calls, "{name}");
@@ -76,6 +110,19 @@ fn stuck_sessions_get_one_or_two_suggestions_and_ordinary_ones_none() {
             assert_eq!(texts.len(), expected, "{name} with {settings}: {texts:#?}");
         }
     }
+}
+
+#[test]
+fn what_keeps_failing_is_a_short_goal() {
+    let mut desk = Desk::new(json!(recommended_settings()));
+    desk.observe(Observation::Prompt("Fix the build".to_owned()));
+    for _ in 0..6 {
+        let error = Some(format!("error: {}\n  --> src/main.rs:1:1", "mismatched types ".repeat(20)));
+        desk.observe(Observation::Tool(ToolUse { name: "Bash".to_owned(), error, ..ToolUse::default() }));
+    }
+    let goal = desk.session.potential_goal().unwrap();
+    assert!(goal.starts_with("Fix Bash: error: mismatched types"), "{goal}");
+    assert!(goal.chars().count() <= 80 && !goal.contains('\n'), "{goal}");
 }
 
 /// Plays a session; how many calls of tools it had.

@@ -131,3 +131,22 @@ fn not_found(error: EngineError, hint: &str) -> Problem {
         _ => problem,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tool::Needs;
+
+    /// Agents are started with these names.
+    #[test]
+    fn an_attempt_has_the_tools_its_agent_is_told_of() {
+        let without = |needs: &[Needs]| -> Vec<_> {
+            super::all()
+                .into_iter()
+                .filter(|tool| !needs.contains(&tool.needs))
+                .map(|tool| tool.name)
+                .collect()
+        };
+        assert_eq!(without(&[Needs::Store]), checkrein_agent::TOOLS_OF_JOB);
+        assert_eq!(without(&[Needs::Store, Needs::Phase]), checkrein_agent::TOOLS_OF_STEP);
+    }
+}
