@@ -136,7 +136,7 @@ fn trigger_text(
     if scope == Scope::Workflow {
         let what = match (&boundary.kind, boundary.step.as_deref().or(boundary.phase.as_deref())) {
             (BoundaryKind::Complete, _) => "workflow",
-            (BoundaryKind::Step, Some(step)) => step,
+            (BoundaryKind::Step | BoundaryKind::Hook, Some(step)) => step,
             (kind, _) => boundary.phase.as_deref().unwrap_or_else(|| kind.name()),
         };
         return match boundary.kind {
