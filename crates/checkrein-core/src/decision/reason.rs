@@ -44,6 +44,9 @@ pub enum Rule {
     #[serde(rename = "conflict")]
     Conflict,
     #[schemars(skip)]
+    #[serde(rename = "todos")]
+    Todos,
+    #[schemars(skip)]
     #[serde(rename = "budget")]
     Budget,
     #[schemars(skip)]
@@ -63,6 +66,7 @@ impl fmt::Display for Rule {
             Rule::Rework => "rework",
             Rule::ProtectedPath => "protected_path",
             Rule::Conflict => "conflict",
+            Rule::Todos => "todos",
             Rule::Budget => "budget",
             Rule::MaxPhases => "max_phases",
         })

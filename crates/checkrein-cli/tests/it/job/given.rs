@@ -45,12 +45,17 @@ fn documents_are_where_the_brief_says() {
 
 #[test]
 fn documents_that_are_none_are_refused() {
-    let place = scene("usual").file("a/x", "").file("b/x", "");
+    let place = scene("usual").file("a/x", "").file("b/x", "").file("empty.md", " \n");
     for more in [&["--doc", "nowhere"][..], &["--doc", "a"], &["--doc", "a/x", "--doc", "b/x"]] {
         let refused = give(&place, more);
         assert!(matches!(refused.code, 1 | 2), "{more:?}: {}", refused.seen());
     }
-    for more in [&["--datasource", "orders"][..], &["--datasource", "=x"], &["--plan", "nowhere"]] {
+    for more in [
+        &["--datasource", "orders"][..],
+        &["--datasource", "=x"],
+        &["--plan", "nowhere"],
+        &["--plan", "empty.md"],
+    ] {
         expect(&give(&place, more), 2);
     }
     assert_eq!(only_run(&place), None);
