@@ -156,7 +156,8 @@ fn warned() -> Report {
 /// What comes again after it was applied is to be done again (R5); it is one entry all the same (W16).
 #[test]
 fn a_fix_that_is_proposed_again_after_it_was_applied_is_open_again() {
-    let found = json!({"errors": [{"text": "Style", "suggested_fix": {"description": "format", "command": "fmt"}}]});
+    let found =
+        json!({"errors": [{"text": "Style", "suggested_fix": {"description": "format", "command": "fmt"}}]});
     let mut driven = Driven::new("build: lint", LENIENT, json!({"build:lint": [found.clone()]}), 300);
     let seen = |driven: &Driven| -> Vec<String> {
         let report = driven.report();
