@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
+use std::pin::pin;
 
 use checkrein_core::checkpoint::Verdict;
 use checkrein_core::omission::{Omission, listed};
@@ -119,8 +120,15 @@ impl Driving {
             Some((Verdict::Approve, Some("--yes")))
         } else {
             say(&summary(&asked.deliverable));
+            let side = Side::There(remote);
+            let mut settled = pin!(side.settled(checkpoint));
             loop {
-                match choose(&question, &CHECK_IN, stop).await {
+                let chosen = tokio::select! {
+                    biased;
+                    how = &mut settled => return Ok(review::over(&how)),
+                    chosen = choose(&question, &CHECK_IN, stop) => chosen,
+                };
+                match chosen {
                     Chosen::Option(1) => match confirmed(&asked.deliverable, stop).await {
                         Some(true) => break Some((Verdict::Approve, None)),
                         Some(false) => {}
@@ -231,8 +239,12 @@ impl Driving {
             // Who says `--yes` goes on with whatever is found; everybody else was asked.
             let request = VerdictRequest { confirmed: true, ..VerdictRequest::new(verdict, reason) };
             match session.engine.give_verdict(&who, checkpoint, &request).await {
-                // Somebody else was faster; their verdict counts.
-                Ok(_) | Err(EngineError::Refused(_)) => Ok(true),
+                Ok(_) => Ok(true),
+                // Somebody else was faster, or the deadline was; that counts.
+                Err(error @ EngineError::Refused(_)) => {
+                    say(&format!("This answer does not count: {}.\n", one_line(&error.to_string())));
+                    Ok(true)
+                }
                 Err(error) => Err(error.into()),
             }
         };
@@ -261,9 +273,16 @@ impl Driving {
             .map(|content| &content.bytes)
             .map_or(Value::Null, |bytes| serde_json::from_slice(bytes).unwrap_or_default());
         say(&summary(&asked));
+        let side = Side::Here { engine: &session.engine, by: &who };
+        let mut settled = pin!(side.settled(checkpoint));
         loop {
             let question = one_line(&hold.question());
-            match choose(&question, &CHECK_IN, stop).await {
+            let chosen = tokio::select! {
+                biased;
+                how = &mut settled => return Ok(review::over(&how)),
+                chosen = choose(&question, &CHECK_IN, stop) => chosen,
+            };
+            match chosen {
                 Chosen::Option(1) => {
                     if let Some(answer) = confirmed(&asked, stop).await {
                         return if answer { give(Verdict::Approve, None).await } else { continue };
@@ -356,7 +375,13 @@ impl Driving {
                     "run {id} is paused until its model answers again: a server or `checkrein worker` tries at {at:.0}, \
                      `checkrein resume {id}` does so now"
                 )),
-                None => note(format_args!("run {id} is paused: `checkrein resume {id}` goes on")),
+                None => {
+                    let why = paused_because(&view.history).map(|why| format!(": {}", one_line(&why)));
+                    note(format_args!(
+                        "run {id} is paused{}\n  `checkrein resume {id}` goes on",
+                        why.unwrap_or_default()
+                    ));
+                }
             },
             RunStatus::Failed => {
                 let reason = view.run.state.stopped.as_ref().map(|stopped| one_line(&stopped.reason));
@@ -416,6 +441,22 @@ fn was_rejected(history: &[(u64, Timestamp, RunEvent)]) -> bool {
     let last = history.iter().rposition(set_aside);
     let before = last.and_then(|last| history.get(last.checked_sub(1)?));
     before.is_some_and(|(.., event)| matches!(event, RunEvent::HoldRejected { .. }))
+}
+
+/// Why a run is paused, where somebody said so: the reason of the pause, or of the no that made it.
+pub fn paused_because(history: &[(u64, Timestamp, RunEvent)]) -> Option<String> {
+    let paused = history.iter().rposition(|(.., event)| matches!(event, RunEvent::RunPaused { .. }))?;
+    let (.., event) = history.get(paused)?;
+    if let RunEvent::RunPaused { reason: Some(reason), .. } = event {
+        return Some(reason.clone());
+    }
+    match history.get(paused.checked_sub(1)?) {
+        Some((.., RunEvent::HoldRejected { by, reason, .. })) => {
+            let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            Some(format!("rejected by {by}{reason}"))
+        }
+        _ => None,
+    }
 }
 
 pub fn at_terminal() -> bool {

@@ -182,9 +182,11 @@ impl From<EngineError> for CliError {
             | EngineError::NoExpert(_)
             | EngineError::OtherContent(_)
             | EngineError::NothingToReview(_)
+            | EngineError::NothingToAnswer(_)
             | EngineError::ReviewOver(_)
             | EngineError::NoOpenBranch(_)
             | EngineError::NoRepository(_)
+            | EngineError::NoJobFiles { .. }
             | EngineError::NoIndex { .. }
             | EngineError::NoAttempt(_)
             | EngineError::HandIn(_)

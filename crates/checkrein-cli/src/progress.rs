@@ -205,13 +205,12 @@ fn said(run: &Run, event: &RunEvent) -> Option<String> {
         RunEvent::LoopedBack { to, retry, because, .. } => {
             format!("  back to {} (retry {retry}): {}", one_line(to), one_line(because))
         }
-        RunEvent::CheckedIn { boundary, warnings: 0, errors: 0 } => {
-            let what = boundary.task.as_deref().or(boundary.phase.as_deref()).unwrap_or("workflow");
-            format!("  check-in: {} complete, nothing to answer", one_line(what))
-        }
         RunEvent::CheckedIn { boundary, warnings, errors } => {
-            let what = boundary.task.as_deref().or(boundary.phase.as_deref()).unwrap_or("workflow");
-            format!("  check-in: {} complete, {}", one_line(what), findings(*warnings, *errors))
+            let found = match (warnings, errors) {
+                (0, 0) => "nothing to answer".to_owned(),
+                _ => findings(*warnings, *errors),
+            };
+            format!("  check-in: {}, {found}", one_line(&boundary.reached()))
         }
         RunEvent::HoldReleased { by, .. } => format!("  approved by {}", one_line(by)),
         RunEvent::PhaseSkipped { phase, .. } => format!("phase {} is not run", one_line(phase)),

@@ -1,7 +1,8 @@
 //! Asks the person at the terminal.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, IsTerminal, Write};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{oneshot, watch};
 
 /// What a person chose, by number from 1, by word or by its first letter.
@@ -44,6 +45,12 @@ pub async fn line(text: &str, stop: &watch::Receiver<bool>) -> Option<String> {
     // Reading blocks, and an interrupt must be heard meanwhile.
     let (read, mut answered) = oneshot::channel();
     std::thread::spawn(move || {
+        // A question that is over must not take the line that answers the next one.
+        while std::io::stdin().is_terminal() && !is_readable() {
+            if read.is_closed() {
+                return;
+            }
+        }
         let mut line = String::new();
         let got = std::io::stdin().lock().read_line(&mut line);
         let _ = read.send(got.ok().filter(|length| *length > 0).map(|_| line));
@@ -53,4 +60,12 @@ pub async fn line(text: &str, stop: &watch::Receiver<bool>) -> Option<String> {
         answer = &mut answered => answer.ok().flatten(),
         Ok(_) = stop.wait_for(|stop| *stop) => None,
     }
+}
+
+/// Whether a terminal has a line, or its end; waits a moment for it.
+fn is_readable() -> bool {
+    let stdin = std::io::stdin();
+    let moment = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    // Where that cannot be known, reading says it.
+    !matches!(poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&moment)), Ok(0))
 }

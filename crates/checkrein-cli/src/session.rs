@@ -313,7 +313,12 @@ pub fn address_of(given: &Path) -> Result<StoreAddress, CliError> {
         None => StoreAddress::Sqlite(given.to_owned()),
     };
     Ok(match address {
-        StoreAddress::Sqlite(path) if path.is_dir() => StoreAddress::Sqlite(path.join(FILE_NAME)),
+        // A path that ends with a slash is a directory, also before it is there.
+        StoreAddress::Sqlite(path)
+            if path.is_dir() || given.as_os_str().as_encoded_bytes().ends_with(b"/") =>
+        {
+            StoreAddress::Sqlite(path.join(FILE_NAME))
+        }
         StoreAddress::Postgres(address) if !address.has_password() => {
             let password = password_for(&address);
             StoreAddress::Postgres(Box::new(address.or_password(password)))
@@ -457,6 +462,16 @@ impl Session {
         }
         Err(CliError::failed("without a terminal a verdict needs a reviewer's credential")
             .hint(format!("a person gives it in a terminal, or as {} to a program of theirs", env::TOKEN)))
+    }
+
+    /// Whoever takes back what they asked. That takes what asking took: a program without a token may, for what was asked
+    /// in this person's name; what runs inside an attempt may not.
+    pub fn asker(&self) -> Result<Principal, CliError> {
+        outside_attempt("a checkpoint cannot be withdrawn")?;
+        if let Some(principal) = self.wait(self.by_token())? {
+            return Ok(principal);
+        }
+        Ok(local(if std::io::stdin().is_terminal() { Role::Admin } else { Role::Reviewer }))
     }
 
     async fn by_token(&self) -> Result<Option<Principal>, CliError> {

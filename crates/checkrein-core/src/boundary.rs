@@ -15,7 +15,7 @@ pub struct Boundary {
     /// The name of the phase it belongs to.
     #[serde(default)]
     pub phase: Option<String>,
-    /// The step that ended, such as `build:compile`.
+    /// The step or hook that ended, such as `build:compile`.
     #[serde(default)]
     pub step: Option<String>,
     #[serde(default)]

@@ -46,7 +46,7 @@ impl Act {
             Act::PushToBranches => "push to a branch of a job",
             Act::ReadChat => "read what was said about a job",
             Act::Ask => "ask the companion about a job",
-            Act::Withdraw => "withdraw a checkpoint of one's own",
+            Act::Withdraw => "withdraw checkpoints",
             Act::ManageTokens => "make and revoke tokens",
             Act::ManageWebhooks => "name, test and remove webhooks",
             Act::Clear => "remove all checkpoints",

@@ -480,10 +480,15 @@ impl Engine {
         }
         match self.named_run(id).await {
             Ok(run) if run.as_str() != id => Ok(None),
-            Ok(run) => match self.load_run(&run).await?.checkpoint {
-                Some(checkpoint) => Ok(Some(checkpoint)),
-                None => Err(EngineError::NothingToReview(run)),
-            },
+            Ok(run) => {
+                let view = self.load_run(&run).await?;
+                let is_job = view.run.job().is_some();
+                match view.checkpoint {
+                    Some(checkpoint) => Ok(Some(checkpoint)),
+                    None if is_job => Err(EngineError::NothingToReview(run)),
+                    None => Err(EngineError::NothingToAnswer(run)),
+                }
+            }
             Err(EngineError::NoRun(_)) => Ok(None),
             Err(error) => Err(error),
         }

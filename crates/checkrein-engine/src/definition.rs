@@ -4,7 +4,7 @@ use std::path::Path;
 
 use checkrein_core::config::{Settings, Subject, Workflow, env};
 use checkrein_core::document::{Problems, closest, listed};
-use checkrein_core::plan::{Action, Context, Plan};
+use checkrein_core::plan::{Action, Context, Plan, Task};
 use checkrein_core::policy::{Block, Layer, LayerRank, Scope};
 use checkrein_core::run::Definition;
 use serde_json::{Map, Value};
@@ -82,6 +82,21 @@ pub fn define(
     for phase in &request.phases {
         known_phase(&plan, phase, "--phase")?;
     }
+    let target = request.target.clone().or_else(|| git_branch(directory));
+    let given = [("target", &target), ("work_id", &request.work_id)];
+    let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
+    let known: Context = values.clone().into_iter().chain(given).collect();
+    let selected = |name: &String| request.phases.is_empty() || request.phases.contains(name);
+    let phases = || plan.phases.iter().filter(|phase| phase.enabled && selected(&phase.name));
+    for task in phases().flat_map(|phase| &phase.tasks) {
+        if let Some(unfilled) = task.unfilled(&known).into_iter().next() {
+            let give =
+                unfilled.is_missing().then(|| format!("`--set {}=VALUE` gives it one; ", unfilled.name));
+            let hint = format!("{}{}", give.unwrap_or_default(), unfilled.hint);
+            return refuse(format!("`{}`: {}", task.id, unfilled.message), hint);
+        }
+        odd.extend(not_there(task, directory));
+    }
     let Some(text) = directory.to_str() else {
         let message = format!("`{}` is not UTF-8", directory.display());
         return Err(DefinitionError::Refused { message, hint: None });
@@ -89,7 +104,7 @@ pub fn define(
     let definition = Definition {
         plan,
         policy: resolution.policy,
-        target: request.target.clone().or_else(|| git_branch(directory)),
+        target,
         work_id: request.work_id.clone(),
         values,
         // Steps find their directory again when the run is resumed from elsewhere.
@@ -98,6 +113,23 @@ pub fn define(
         job: None,
     };
     Ok(Defined { definition, odd })
+}
+
+/// What a task needs among the files of its run and does not find there, in words. Something that runs before it may
+/// still make it, so it is no mistake yet.
+pub fn not_there(task: &Task, directory: &Path) -> Vec<String> {
+    let file = match &task.action {
+        Action::Script(path) | Action::Document(path) if !directory.join(path).is_file() => Some(format!(
+            "`{}`: there is no file `{path}`; it fails unless something makes it before",
+            task.id
+        )),
+        _ => None,
+    };
+    let own = task.working_directory.as_ref().filter(|own| !own.contains('{'));
+    let place = own.filter(|own| !directory.join(own).is_dir()).map(|own| {
+        format!("`{}`: there is no directory `{own}`; it fails unless something makes it before", task.id)
+    });
+    file.into_iter().chain(place).collect()
 }
 
 /// What is given at the start names phases of this workflow.

@@ -55,12 +55,17 @@ pub enum EngineError {
     SameDocument(String),
     #[error("job `{0}` waits for no review")]
     NothingToReview(RunId),
+    #[error("run `{0}` waits for no answer")]
+    NothingToAnswer(RunId),
     #[error("no attempt of job `{0}` is under way")]
     NoAttempt(RunId),
     #[error(transparent)]
     HandIn(#[from] HandInRefusal),
     #[error("job `{0}` has no repository yet")]
     NoRepository(RunId),
+    /// Its store was copied without what lies beside it.
+    #[error("the files of job `{id}` are not beside this store: there is no `{}`", path.display())]
+    NoJobFiles { id: RunId, path: std::path::PathBuf },
     /// Nothing to search, and why.
     #[error("the workspace of job `{id}` is not indexed: {why}")]
     NoIndex { id: RunId, why: &'static str },

@@ -59,7 +59,7 @@ pub use checkpoint::{CheckpointView, Judged, Naming, NewCheckpoint, VerdictReque
 pub use checkrein_agent::{Found as AgentFound, HOST, doctor as agents_found, host};
 pub use checkrein_store::OpenChat;
 pub use companion::{Asking, ChatOf, ChatPiece, ChatView};
-pub use definition::{Defined, DefinitionError, RunRequest, define, with_agent};
+pub use definition::{Defined, DefinitionError, RunRequest, define, not_there, with_agent};
 pub use doctor::{Finding, State, examine, examine_server};
 pub use error::EngineError;
 pub use event::EventsOf;

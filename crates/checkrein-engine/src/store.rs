@@ -152,7 +152,7 @@ pub async fn copy_store(by: &Principal, from: &Store, to: &Store) -> Result<Copi
     to.settle_leases(to.is_shared().then(|| host_identity(to.directory()))).await?;
     let mut files = 0;
     if from.directory() != to.directory() {
-        for part in ["runs", "jobs", "logs"] {
+        for part in ["runs", "jobs", "logs", "frames"] {
             let (source, target) = (from.directory().join(part), to.directory().join(part));
             files += copy_files(&source, &target)
                 .map_err(|error| TransferError::Write(format!("`{}`: {error}", target.display())))?;

@@ -32,6 +32,17 @@ pub struct ExactJson<T>(pub T);
 #[derive(Clone, Debug)]
 pub struct MaybeJson<T>(pub T);
 
+/// A list that may be left out, and means something else when it is: one that is sent empty is a mistake (R8).
+pub fn some_of<T>(name: &str, list: Option<Vec<T>>) -> Result<Vec<T>, Problem> {
+    match list {
+        Some(list) if list.is_empty() => {
+            let problem = Problem::new(Kind::Invalid, format!("`{name}` is empty"));
+            Err(problem.hint("leave it out for what happens by default"))
+        }
+        list => Ok(list.unwrap_or_default()),
+    }
+}
+
 /// One parameter of a query.
 #[derive(Clone, Debug)]
 pub struct Parameter {

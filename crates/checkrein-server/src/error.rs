@@ -255,7 +255,9 @@ impl From<&EngineError> for Kind {
             EngineError::OtherVersion { .. } => Kind::PreconditionFailed,
             EngineError::RunRefused(_)
             | EngineError::NothingToReview(_)
+            | EngineError::NothingToAnswer(_)
             | EngineError::NoRepository(_)
+            | EngineError::NoJobFiles { .. }
             | EngineError::NoIndex { .. }
             | EngineError::NoAttempt(_)
             | EngineError::HandIn(_)
@@ -348,7 +350,7 @@ impl From<EngineError> for Problem {
             EngineError::Settings(problems) => Problem::of_text(kind, &problems),
             // What the command line calls a message.
             EngineError::Empty("message") => {
-                Problem::new(kind, "`reason` is empty").hint("say why; only an approval needs no reason")
+                Problem::new(kind, "`reason` is empty").hint("say what should change")
             }
             // The variable the command line reads it from says nothing here.
             EngineError::BadToken(why) => Problem::new(kind, format!("the token is not valid: {why}")),

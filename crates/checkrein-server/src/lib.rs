@@ -28,7 +28,7 @@ mod workers;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use checkrein_engine::Engine;
+use checkrein_engine::{Engine, LOOK_EVERY};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -84,6 +84,10 @@ impl Server {
         let listener = TcpListener::bind(config.listen).await?;
         let start = |work| Workers::start(Arc::clone(&engine), work, stop.clone());
         let workers = config.work.map(start).transpose()?;
+        // Workers do that beside everything else.
+        if workers.is_none() {
+            tokio::spawn(record_timeouts(Arc::clone(&engine), stop.clone()));
+        }
         let mut names = Names { own: config.names };
         // An address it was told to listen on is a name somebody chose.
         match config.listen {
@@ -129,6 +133,18 @@ impl Server {
         let _ = tail.await;
         if let Some(workers) = self.app.workers().cloned() {
             let _ = tokio::task::spawn_blocking(move || workers.join()).await;
+        }
+    }
+}
+
+/// Puts on record what nobody answered in time, until the server ends.
+async fn record_timeouts(engine: Arc<Engine>, mut stop: watch::Receiver<bool>) {
+    loop {
+        // What cannot be recorded now counts as rejected all the same, and is recorded later.
+        let _ = engine.record_timeouts().await;
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            _ = stop.wait_for(|stop| *stop) => return,
         }
     }
 }

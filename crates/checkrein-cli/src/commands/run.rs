@@ -98,7 +98,7 @@ impl Args {
             self.sets.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let body = json!({
             "workflow": files::text(&self.file)?, "format": format, "level": self.level, "set": set,
-            "target": self.target, "work_id": self.work_id, "phases": self.phases,
+            "target": self.target, "work_id": self.work_id, "phases": Some(&self.phases).filter(|phases| !phases.is_empty()),
         });
         let new: NewRun = remote.post(&["runs"], &body)?;
         new.warnings.iter().for_each(warn);

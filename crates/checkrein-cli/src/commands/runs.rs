@@ -62,6 +62,8 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
             if is_left(&desk, run)? {
                 left = true;
                 format!("{}, left", run.status)
+            } else if has_timed_out(&desk, run)? {
+                format!("{}, timed out", run.status)
             } else {
                 run.status.clone()
             },
@@ -84,6 +86,18 @@ fn is_left(desk: &Desk, run: &RunItem) -> Result<bool, CliError> {
     match desk {
         Desk::Here(session) if running => {
             Ok(session.wait(session.engine.is_left(&RunId::new(run.run_id.clone())))?)
+        }
+        Desk::Here(_) | Desk::There(_) => Ok(false),
+    }
+}
+
+/// Whether nobody answered what it waits for in time, and nobody recorded that yet. A server does so by itself.
+fn has_timed_out(desk: &Desk, run: &RunItem) -> Result<bool, CliError> {
+    let held = matches!(run.status.as_str(), "held" | "pending_review");
+    match desk {
+        Desk::Here(session) if held => {
+            let expires_at = desk.view(&run.run_id)?.expires_at();
+            Ok(expires_at.is_some_and(|expires_at| expires_at <= session.engine.now()))
         }
         Desk::Here(_) | Desk::There(_) => Ok(false),
     }

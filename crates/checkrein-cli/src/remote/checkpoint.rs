@@ -19,6 +19,19 @@ impl Remote {
         self.get(&["checkpoints", id], &[])
     }
 
+    /// Waits until it is settled, for whoever does something else meanwhile.
+    pub async fn settled_checkpoint(&self, id: &str) -> Result<Checkpoint, CliError> {
+        let query = [("timeout", format!("{}ms", WAIT.as_millis()))];
+        loop {
+            match self.get_async::<WholeCheckpoint>(&["checkpoints", id, "wait"], &query).await {
+                Ok(seen) if seen.checkpoint.status != CheckpointStatus::Pending => return Ok(seen.checkpoint),
+                Ok(_) => {}
+                Err(error) if error.is_unreachable() => tokio::time::sleep(AWAY).await,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Waits as long as wanted, request by request. A server that is away for a moment is asked again.
     pub fn wait_for_checkpoint(
         &self,
@@ -47,6 +60,9 @@ impl Remote {
         }
     }
 }
+
+/// How long a server that cannot be reached is left alone.
+const AWAY: Duration = Duration::from_secs(5);
 
 /// How often in a row a server that cannot be reached is asked again: about a minute.
 const AWAY_MAX: u64 = 10;

@@ -1,5 +1,7 @@
 //! Asks the person at the terminal about a review, while its job is driven.
 
+use std::pin::pin;
+
 use checkrein_core::checkpoint::Verdict;
 use checkrein_engine::{Judged, VerdictRequest};
 use checkrein_server::error::Kind;
@@ -10,6 +12,12 @@ use super::{Side, Which, is_possible, open};
 use crate::error::{CliError, say};
 use crate::output::one_line;
 use crate::prompt::{Chosen, choose, line};
+
+/// A question that somebody else answered, or nobody in time.
+pub fn over(how: &str) -> bool {
+    say(&format!("\n{how}"));
+    true
+}
 
 const OPTIONS: [&str; 5] = ["Review", "Approve", "Request changes", "Reject", "Leave it"];
 
@@ -22,8 +30,14 @@ pub async fn ask(
 ) -> Result<bool, CliError> {
     let mut review = side.look(id).await?;
     say(&plain::brief(&review));
+    let mut settled = pin!(side.settled(id));
     loop {
-        let request = match choose(question, &OPTIONS, stop).await {
+        let chosen = tokio::select! {
+            biased;
+            how = &mut settled => return Ok(over(&how)),
+            chosen = choose(question, &OPTIONS, stop) => chosen,
+        };
+        let request = match chosen {
             Chosen::Option(1) if !is_possible() => {
                 say(&plain::render(&review, &Extent::WHOLE));
                 continue;

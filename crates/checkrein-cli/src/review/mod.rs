@@ -11,7 +11,7 @@ mod side;
 mod thread;
 mod view;
 
-pub use asking::ask;
+pub use asking::{ask, over};
 pub use content::Which;
 pub use model::Review;
 pub use screen::{is_possible, open};

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use checkrein_core::checkpoint::TIMEOUT;
 use checkrein_core::principal::Principal;
 use checkrein_core::run::RunId;
 use checkrein_core::run::job::{FileMark, NewComment};
@@ -98,6 +99,29 @@ impl Side<'_> {
                 let body = json!({"comment": comment, "resolved": resolved});
                 remote.post_async::<Value>(&["checkpoints", id, "threads"], &body).await.map(drop)
             }
+        }
+    }
+
+    /// Waits until a checkpoint is settled by somebody else, or by its deadline; what is said of that. Trouble on the
+    /// way settles nothing.
+    pub async fn settled(&self, id: &str) -> String {
+        let found: Result<Checkpoint, CliError> = match self {
+            Side::Here { engine, by } => {
+                let waited = engine.wait_for_checkpoint(by, id, None).await;
+                waited.map(|view| (&view.checkpoint).into()).map_err(Into::into)
+            }
+            Side::There(remote) => remote.settled_checkpoint(id).await,
+        };
+        let Ok(settled) = found else { return std::future::pending().await };
+        match (settled.resolved_by.as_deref(), settled.resolved_at) {
+            (Some(TIMEOUT), Some(at)) => {
+                format!("Nobody answered by {at:.0}: it was rejected by its deadline.\n")
+            }
+            (by, _) => format!(
+                "Somebody was faster: it was {} by {}.\n",
+                settled.status.name().replace('_', " "),
+                one_line(by.unwrap_or("somebody"))
+            ),
         }
     }
 

@@ -36,6 +36,12 @@ fn every_command_in_one_walk() {
     every_command(&Place::new());
 }
 
+#[test]
+fn every_command_on_postgresql() {
+    let server = crate::job::server::PostgresServer::shared();
+    every_command(&Place::new().env("CHECKREIN_STORE", &server.database()));
+}
+
 /// The same on a server: whoever asks sees no store.
 #[test]
 fn every_command_on_a_server() {

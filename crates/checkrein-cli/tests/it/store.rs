@@ -756,3 +756,30 @@ fn in_namespace(place: &Place, script: &str) -> Ran {
     fs::write(place.path().join("script"), script).unwrap();
     place.shell("exec unshare -m sh ./script")
 }
+
+/// Before it is there, too: what ends with a slash is never the file.
+#[test]
+fn a_store_that_is_named_with_a_slash_is_in_that_directory() {
+    let place = Place::new();
+    let ask = ["checkpoint", "create", "--worker", "w", "--deliverable", "x", "--store", "kept/"];
+    let ran = place.run(&ask);
+    assert_eq!(ran.code, 3, "{}", ran.seen());
+    assert!(place.path().join("kept/store.db").is_file());
+    assert_eq!(
+        place.run(&["checkpoint", "list", "--store", "kept", "--json"]).json()["items"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+/// A backup has the record of a job; what it made lies in files beside the store.
+#[test]
+fn a_backup_says_that_the_files_of_a_job_are_elsewhere() {
+    let job = crate::job::job(crate::job::scene("usual"), &[], 3);
+    assert_eq!(job.place.run(&["store", "backup", "copy.db"]).code, 0);
+    let ran = job.place.run(&["review", &job.id, "--store", "copy.db"]);
+    assert_eq!(ran.code, 6, "{}", ran.seen());
+    assert!(ran.stderr.contains("are not beside this store"), "{}", ran.seen());
+}

@@ -164,7 +164,7 @@ const VERDICTS: [&[&str]; 4] = [
 #[test]
 fn without_a_terminal_a_verdict_needs_a_credential() {
     let (place, _) = held(&["c1"]);
-    for arguments in VERDICTS {
+    for arguments in VERDICTS.iter().copied().filter(|arguments| !arguments.contains(&"withdraw")) {
         allow_duplicates! { assert_snapshot!(place.run(arguments).seen(), @r"
         -- stderr
         error: without a terminal a verdict needs a reviewer's credential
@@ -173,6 +173,21 @@ fn without_a_terminal_a_verdict_needs_a_credential() {
         "); }
     }
     assert_eq!(status(&place, "c1"), "pending");
+}
+
+/// Taking back one's own question takes what asking it took; what others asked stays (R3).
+#[test]
+fn without_a_terminal_only_ones_own_checkpoint_is_withdrawn() {
+    let (place, _) = held(&["c1"]);
+    let withdraw = ["checkpoint", "withdraw", "c1"];
+    let stranger = place.run_env(&[("USER", "somebody-else")], &withdraw);
+    assert_eq!(stranger.code, 1, "{}", stranger.seen());
+    assert!(stranger.stderr.contains("did not make checkpoint `c1`"), "{}", stranger.seen());
+    let inside = place.run_env(&[("CHECKREIN_RUN_ID", "r")], &withdraw);
+    assert_eq!(inside.code, 1, "{}", inside.seen());
+    assert_eq!(status(&place, "c1"), "pending");
+    assert_eq!(place.run(&withdraw).code, 0);
+    assert_eq!(status(&place, "c1"), "withdrawn");
 }
 
 #[test]

@@ -44,6 +44,9 @@ pub enum Rule {
     #[serde(rename = "conflict")]
     Conflict,
     #[schemars(skip)]
+    #[serde(rename = "todos")]
+    Todos,
+    #[schemars(skip)]
     #[serde(rename = "budget")]
     Budget,
     #[schemars(skip)]
@@ -63,6 +66,7 @@ impl fmt::Display for Rule {
             Rule::Rework => "rework",
             Rule::ProtectedPath => "protected_path",
             Rule::Conflict => "conflict",
+            Rule::Todos => "todos",
             Rule::Budget => "budget",
             Rule::MaxPhases => "max_phases",
         })
@@ -136,7 +140,7 @@ fn trigger_text(
     if scope == Scope::Workflow {
         let what = match (&boundary.kind, boundary.step.as_deref().or(boundary.phase.as_deref())) {
             (BoundaryKind::Complete, _) => "workflow",
-            (BoundaryKind::Step, Some(step)) => step,
+            (BoundaryKind::Step | BoundaryKind::Hook, Some(step)) => step,
             (kind, _) => boundary.phase.as_deref().unwrap_or_else(|| kind.name()),
         };
         return match boundary.kind {

@@ -85,6 +85,26 @@ impl Task {
     }
 }
 
+impl Task {
+    /// What cannot be filled in it, each name once, before anything runs: what only an attempt knows is no matter here.
+    pub fn unfilled(&self, given: &Context) -> Vec<Unfilled> {
+        let of_attempts = ["run_id", "workflow_id", "phase", "step", "attempt", "failure"];
+        let known = of_attempts.map(|name| (name.to_owned(), String::new()));
+        let mut context: Context = given.clone().into_iter().chain(known).collect();
+        let mut all: Vec<Unfilled> = Vec::new();
+        while let Err(unfilled) = self.fill(&context) {
+            let met = all.iter().any(|other| other.name == unfilled.name) || !unfilled.is_missing();
+            context.insert(unfilled.name.clone(), String::new());
+            all.push(unfilled);
+            // Another value would not help.
+            if met {
+                break;
+            }
+        }
+        all
+    }
+}
+
 impl Unfilled {
     fn within(self, place: &str) -> Unfilled {
         Unfilled { message: format!("{place}: {}", self.message), ..self }

@@ -17,6 +17,26 @@ pub struct Unfilled {
     pub name: String,
     pub message: String,
     pub hint: String,
+    pub(super) why: Why,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// A value would do.
+    Missing,
+    /// No value may stand there.
+    Misplaced,
+}
+
+impl Unfilled {
+    pub(super) fn misplaced(name: &str, message: String, hint: &str) -> Unfilled {
+        Unfilled { name: name.to_owned(), message, hint: hint.to_owned(), why: Why::Misplaced }
+    }
+
+    /// Whether it would be filled if there were a value.
+    pub fn is_missing(&self) -> bool {
+        self.why == Why::Missing
+    }
 }
 
 /// Fills `{name}` from the context. For text that nothing executes; see
@@ -62,6 +82,7 @@ pub(super) fn value_of<'c>(name: &str, context: &'c Context) -> Result<&'c str, 
             };
             format!("{near} Write `{{{{{name}}}}}` for the text itself")
         },
+        why: Why::Missing,
     })
 }
 

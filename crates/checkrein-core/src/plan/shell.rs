@@ -49,11 +49,12 @@ pub(super) fn escape_shell(command: &str) -> String {
 
 /// Some shells run a command that is hidden in a number: `a[$(id)]`.
 fn in_arithmetic(name: &str) -> Unfilled {
-    Unfilled {
-        name: name.to_owned(),
-        message: format!("`{{{name}}}` stands in shell arithmetic, where a value could be run as code"),
-        hint: "check that it is a number first, then compute with a variable of your own".to_owned(),
-    }
+    let message = format!("`{{{name}}}` stands in shell arithmetic, where a value could be run as code");
+    Unfilled::misplaced(
+        name,
+        message,
+        "check that it is a number first, then compute with a variable of your own",
+    )
 }
 
 /// How the shell reads the place a placeholder stands in.

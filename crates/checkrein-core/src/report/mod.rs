@@ -194,7 +194,7 @@ impl Report {
         let mut judged: Option<usize> = None;
         let mut asked_at: Option<Timestamp> = None;
         let mut phase: Option<&str> = None;
-        let mut chosen: Vec<&RemedyChosen> = Vec::new();
+        let mut chosen: Vec<(&RemedyChosen, u64)> = Vec::new();
         // How many fixes were proposed before each attempt of the report, and until now.
         let (mut before, mut proposed) = (Vec::new(), 0_u64);
         for (seq, at, event) in events {
@@ -209,7 +209,7 @@ impl Report {
                     report.waited.holds += 1;
                     asked_at = Some(at);
                 }
-                RunEvent::RemedyChosen(remedy) => chosen.push(remedy),
+                RunEvent::RemedyChosen(remedy) => chosen.push((remedy, proposed)),
                 RunEvent::RunEnded { status: RunStatus::Failed, .. } => {
                     report.stops.extend(phase.map(str::to_owned));
                 }

@@ -86,8 +86,9 @@ pub(super) fn proposed(attempt: &Attempt) -> u64 {
     (own as u64).saturating_add(response.suggested_fixes.len() as u64)
 }
 
-/// `before` says how many fixes were proposed before each attempt of the report, `chosen` what people did about them.
-pub(super) fn all(report: &Report, before: &[u64], chosen: &[&RemedyChosen]) -> Vec<Remedy> {
+/// `before` says how many fixes were proposed before each attempt of the report, `chosen` what people did about them
+/// and how many had been proposed by then.
+pub(super) fn all(report: &Report, before: &[u64], chosen: &[(&RemedyChosen, u64)]) -> Vec<Remedy> {
     let places: HashMap<&str, usize> =
         report.phases.iter().enumerate().map(|(index, row)| (row.name.as_str(), index)).collect();
     let phase = |name: &str| places.get(name).copied();
@@ -129,8 +130,15 @@ pub(super) fn all(report: &Report, before: &[u64], chosen: &[&RemedyChosen]) -> 
     }
     for remedy in &mut all {
         remedy.places.sort_unstable();
-        let last = chosen.iter().rev().find(|chosen| remedy.is_chosen_by(chosen));
-        remedy.choice = last.map(|chosen| chosen.choice);
+        let whole = remedy.clone();
+        for (chosen, by_then) in chosen.iter().filter(|(chosen, _)| whole.is_chosen_by(chosen)) {
+            // What is proposed again after it was chosen is open again, under the place it has now (R5).
+            if remedy.places.last().is_some_and(|last| last > by_then) {
+                remedy.places.retain(|place| place > by_then);
+            } else {
+                remedy.choice = Some(chosen.choice);
+            }
+        }
     }
     all
 }

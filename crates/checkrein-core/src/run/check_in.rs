@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Boundary, Hold, HoldKind};
+use super::{At, Boundary, Hold, HoldKind};
 use crate::finding::FindingKind;
 use crate::omission::NOT_SHOWN;
 use crate::report::{Noted, Report};
@@ -15,20 +15,26 @@ impl Hold {
     pub fn question(&self) -> String {
         let phase = self.boundary.phase.as_deref();
         match self.kind {
-            HoldKind::CheckIn => match self.boundary.at {
-                Boundary::Complete => "Check-in: workflow complete. Continue?".to_owned(),
-                Boundary::Step => {
-                    let step = self.boundary.task.as_deref().or(phase).unwrap_or("step");
-                    format!("Check-in: {step} complete. Continue?")
-                }
-                _ => format!("Check-in: {} complete. Continue?", phase.unwrap_or("workflow")),
-            },
+            HoldKind::CheckIn => format!("Check-in: {}. Continue?", self.boundary.reached()),
             HoldKind::Gate => format!("Phase {} needs an approval. Start it?", phase.unwrap_or("?")),
             HoldKind::Review => match self.boundary.at {
                 Boundary::Complete => "The job is complete. Approve its result?".to_owned(),
                 _ => format!("{} waits for review. Approve it?", phase.unwrap_or("A phase")),
             },
             HoldKind::Prompt => format!("{}. Continue?", self.reason),
+        }
+    }
+}
+
+impl At {
+    /// What a check-in here is about, such as `build complete`.
+    pub fn reached(&self) -> String {
+        let phase = self.phase.as_deref().unwrap_or("workflow");
+        match self.at {
+            Boundary::Complete => "workflow complete".to_owned(),
+            Boundary::PhaseEntry => format!("{phase} begins"),
+            Boundary::Phase => format!("{phase} complete"),
+            Boundary::Step | Boundary::Hook => format!("{} complete", self.task.as_deref().unwrap_or(phase)),
         }
     }
 }

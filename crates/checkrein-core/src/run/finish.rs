@@ -53,7 +53,7 @@ pub(super) fn finish(moved: &mut Move<'_>, finished: Finished) -> Result<(), Ref
             StepOrHook::Hook => BoundaryKind::Hook,
         },
         phase: Some(phase.clone()),
-        step: (task.kind == StepOrHook::Step).then(|| task.id.clone()),
+        step: Some(task.id.clone()),
         phase_number: u32::try_from(phase_index + 1).ok(),
         ..Asked::default()
     };

@@ -439,18 +439,23 @@ fn the_end_has_a_report_in_numbers() {
 
 /// Per step it is the step that is asked about, at the hold and in its reason alike.
 #[test]
-fn a_check_in_names_what_is_complete() {
-    for (frequency, expected) in [
-        ("per-step", "Check-in: migrate:copy complete. Continue?"),
-        ("per-phase", "Check-in: migrate complete. Continue?"),
-        ("end-only", "Check-in: workflow complete. Continue?"),
+fn a_check_in_names_what_is_complete_or_begins() {
+    for (asks, expected) in [
+        (r#""check_in_frequency": "per-step""#, "Check-in: migrate:copy complete. Continue?"),
+        (r#""check_in_frequency": "per-phase""#, "Check-in: migrate complete. Continue?"),
+        (r#""check_in_frequency": "end-only""#, "Check-in: workflow complete. Continue?"),
+        (r#""hold_at": [{"on": "phase_entry"}]"#, "Check-in: migrate begins. Continue?"),
+        (r#""hold_at": [{"on": "hook"}]"#, "Check-in: hook:pre-migrate-h complete. Continue?"),
+        (r#""hold_at": [{"on": "*"}]"#, "Check-in: migrate begins. Continue?"),
     ] {
-        let autonomy = format!(r#"{{"check_in_frequency": "{frequency}", "ask": "always"}}"#);
-        let (mut run, _) = created(&definition(plan("migrate: copy"), &autonomy));
+        let autonomy = format!(r#"{{{asks}, "ask": "always"}}"#);
+        let (mut run, _) = created(&definition(plan("migrate: +h copy"), &autonomy));
         run.apply(Command::Start, Timestamp::UNIX_EPOCH).unwrap();
-        run.apply(finished(&run, &[json!({})]), Timestamp::UNIX_EPOCH).unwrap();
+        while run.state.hold.is_none() {
+            run.apply(finished(&run, &[json!({})]), Timestamp::UNIX_EPOCH).unwrap();
+        }
         let hold = run.state.hold.as_ref().unwrap();
-        assert_eq!((hold.question().as_str(), hold.reason.as_str()), (expected, expected), "{frequency}");
+        assert_eq!((hold.question().as_str(), hold.reason.as_str()), (expected, expected), "{asks}");
     }
 }
 

@@ -20,7 +20,7 @@ impl Engine {
     ) -> Result<(RunView, Comment), EngineError> {
         require(by, Act::Comment)?;
         if text.trim().is_empty() {
-            return Err(EngineError::Empty("message"));
+            return Err(EngineError::Empty("text"));
         }
         let id = self.seen_run(by, id).await?;
         self.tell_agent(by, id, NewComment { text: text.to_owned(), ..NewComment::default() }).await

@@ -8,6 +8,14 @@ use checkrein_forge::{Branch, Oid};
 use super::repository::JobRepository;
 use crate::EngineError;
 
+/// Whose `todos.yaml` is on the branch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Todos {
+    Own,
+    /// Somebody pushed it while the agent worked: it stays as it is.
+    Pushed,
+}
+
 /// Writes what is missing or not true any more; the head afterwards.
 pub(super) fn write(
     repository: &JobRepository,
@@ -15,6 +23,7 @@ pub(super) fn write(
     branch: &Branch,
     head: &Oid,
     work: &Work,
+    todos_of: Todos,
     at: i64,
 ) -> Result<Oid, EngineError> {
     let Some((definition, job)) = run.job() else { return Ok(head.clone()) };
@@ -27,7 +36,7 @@ pub(super) fn write(
     files.push((workspace, Some(brief::with_level(&known, run))));
     match (phase.attempt_kind(), result.outcome) {
         (PhaseKind::Strategic, AgentOutcome::PhaseDone | AgentOutcome::JobComplete) => {
-            if !result.next_todos.is_empty() && phase.stage == Stage::Work {
+            if !result.next_todos.is_empty() && phase.stage == Stage::Work && todos_of == Todos::Own {
                 let todos = brief::todo_list(&phase, &result.next_todos);
                 let as_it_is =
                     repository.text(head, &own("todos.yaml")).and_then(|text| TodoList::read(&text).ok());
@@ -43,7 +52,7 @@ pub(super) fn write(
             let done = JobPhase { todos: phase.todos_after(result), ..phase.clone() };
             let list = TodoList { phase: phase.name(), description: None, todos: done.todos.clone() };
             files.push((own(&format!("archive/{}-todos.yaml", phase.name())), Some(list.write())));
-            if repository.text(head, &own("todos.yaml")).is_some() {
+            if todos_of == Todos::Own && repository.text(head, &own("todos.yaml")).is_some() {
                 files.push((own("todos.yaml"), None));
             }
             let path = own(&format!("archive/{}-retrospective.md", phase.name()));

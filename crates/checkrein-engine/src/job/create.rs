@@ -156,6 +156,9 @@ impl Engine {
         if new.description.trim().is_empty() {
             return Err(EngineError::Empty("description"));
         }
+        if new.plan.as_ref().is_some_and(|plan| plan.trim().is_empty()) {
+            return Err(EngineError::Empty("plan"));
+        }
         for (index, (name, _)) in new.documents.iter().enumerate() {
             let plain = !name.contains('/') && TreePath::from(name.as_str()).is_plain();
             if !plain {

@@ -32,8 +32,10 @@ impl Engine {
             let Some((definition, job)) = run.job() else { return Err(EngineError::NotAJob(run.id.clone())) };
             let repository = match JobRepository::look(&run, &place) {
                 Ok(repository) => repository,
-                // It is there once the job has begun.
-                Err(EngineError::NoRepository(_)) => return Ok((Vec::new(), definition.plan.clone())),
+                // It is there once the job has begun, where its files are.
+                Err(EngineError::NoRepository(_) | EngineError::NoJobFiles { .. }) => {
+                    return Ok((Vec::new(), definition.plan.clone()));
+                }
                 Err(error) => return Err(error),
             };
             let branches = repository.bare.branches()?;

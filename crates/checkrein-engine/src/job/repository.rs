@@ -51,11 +51,18 @@ impl JobRepository {
 
     /// For whoever only looks: nothing is made.
     pub fn look(run: &Run, place: &JobPlace) -> Result<JobRepository, EngineError> {
-        let Some((definition, _)) = run.job() else {
+        let Some((definition, job)) = run.job() else {
             return Err(EngineError::NotAJob(run.id.clone()));
         };
-        if !place.repository().exists() {
-            return Err(EngineError::NoRepository(run.id.clone()));
+        let path = place.repository();
+        if !path.exists() {
+            let begun = job.phase.number > 1 || job.phase.work.is_some();
+            let id = run.id.clone();
+            return Err(if begun {
+                EngineError::NoJobFiles { id, path }
+            } else {
+                EngineError::NoRepository(id)
+            });
         }
         JobRepository::open(&run.id, definition, place, 0)
     }

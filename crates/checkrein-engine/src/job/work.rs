@@ -1,6 +1,6 @@
 //! One attempt of a job: the agent works in its clone, and what it left becomes a commit and a result.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::Poll;
@@ -13,11 +13,11 @@ use checkrein_core::config::agent::{AgentKind, AgentSpec};
 use checkrein_core::finding::Category;
 use checkrein_core::response::Response;
 use checkrein_core::run::job::{
-    AgentOutcome, AgentResult, Datasource, FileChange, Isolation, JobDefinition, Stage, TodoList, Whole,
-    Work, bound_todos, over_budget,
+    AgentOutcome, AgentResult, Datasource, FileChange, Isolation, JobDefinition, Stage, Todo, TodoList,
+    Whole, Work, bound_todos, over_budget,
 };
 use checkrein_core::run::{Finished, Run};
-use checkrein_forge::{Change, Collect, Collected, FileDiff, ForgeError, Landing, Oid, Stop};
+use checkrein_forge::{Change, Collect, Collected, EntryKind, FileDiff, ForgeError, Landing, Oid, Stop};
 use uuid::Uuid;
 
 use super::artefacts;
@@ -528,23 +528,41 @@ fn describe(
     let strategic = phase.attempt_kind() == PhaseKind::Strategic;
     let taken = head(prepared)?;
     read_own(repository, definition, phase, &taken);
-    if strategic && outcome.result.next_todos.is_empty() && phase.stage == Stage::Work {
-        match repository
-            .text(&taken, &definition.repository.artefact("todos.yaml"))
-            .map(|text| TodoList::read(&text))
-        {
-            Some(Ok(mut list)) => {
-                bound_todos(&mut list.todos).into_iter().for_each(|text| outcome.response.warn(text));
-                outcome.result.next_todos = list.todos;
+    let worked = collected.as_ref().map_or(&prepared.start, |collected| &collected.work);
+    let pushed = pushed_todos(repository, definition, [&prepared.start, worked], &taken);
+    let todos = if pushed.is_some() { artefacts::Todos::Pushed } else { artefacts::Todos::Own };
+    let mut bad_todos = None;
+    match pushed.filter(|_| strategic && phase.stage == Stage::Work) {
+        Some(Ok(theirs)) => {
+            let own = std::mem::replace(&mut outcome.result.next_todos, theirs);
+            if !own.is_empty() && own != outcome.result.next_todos {
+                let own: Vec<String> = own.into_iter().map(|todo| todo.content).collect();
+                outcome.response.warn(format!(
+                    "todos.yaml was pushed while the agent planned, and counts; the agent's own todos are not used: {}",
+                    own.join("; ")
+                ));
             }
-            Some(Err(error)) => outcome.response.warn(format!("todos.yaml cannot be used: {error}")),
-            None => {}
         }
+        Some(Err(problem)) => bad_todos = Some(problem),
+        None if strategic && outcome.result.next_todos.is_empty() && phase.stage == Stage::Work => {
+            match repository
+                .text(&taken, &definition.repository.artefact("todos.yaml"))
+                .map(|text| TodoList::read(&text))
+            {
+                Some(Ok(mut list)) => {
+                    bound_todos(&mut list.todos).into_iter().for_each(|text| outcome.response.warn(text));
+                    outcome.result.next_todos = list.todos;
+                }
+                Some(Err(error)) => outcome.response.warn(format!("todos.yaml cannot be used: {error}")),
+                None => {}
+            }
+        }
+        None => {}
     }
     // An agent that merged the job's main branch into its own has brought the two closer.
     let base = repository.bare.merge_base(&repository.main()?, &taken)?;
     let base = base.unwrap_or_else(|| prepared.base.clone());
-    let mut work = Work { result: outcome.result, base: base.to_string(), ..Work::default() };
+    let mut work = Work { result: outcome.result, base: base.to_string(), bad_todos, ..Work::default() };
     // What people pushed meanwhile, the agent has not seen yet.
     let unseen_since = collected.as_ref().and_then(|collected| match &collected.landing {
         Landing::Merged => Some(collected.work.clone()),
@@ -554,7 +572,7 @@ fn describe(
     if let Some(Landing::Conflict { conflict, kept_on }) = collected.map(|collected| collected.landing) {
         work.conflict = Some(recorded(conflict, OtherSide::Kept(kept_on.to_string())));
     }
-    let head = artefacts::write(repository, run, &prepared.branch, &taken, &work, at)?;
+    let head = artefacts::write(repository, run, &prepared.branch, &taken, &work, todos, at)?;
     for path in missing(repository, &head, &work.result.deliverables)? {
         let text = format!("the deliverable `{path}` is not there");
         outcome.response.warn_of(Category::Validation, text);
@@ -594,6 +612,22 @@ fn describe(
     Ok((work, outcome.response))
 }
 
+/// The todos somebody pushed while the agent worked, or what is wrong with them: neither the attempt began with this
+/// `todos.yaml`, nor did the agent write it.
+fn pushed_todos(
+    repository: &JobRepository,
+    definition: &JobDefinition,
+    known: [&Oid; 2],
+    taken: &Oid,
+) -> Option<Result<Vec<Todo>, String>> {
+    let path = definition.repository.artefact("todos.yaml");
+    let now = repository.text(taken, &path);
+    if known.into_iter().any(|commit| repository.text(commit, &path) == now) {
+        return None;
+    }
+    Some(TodoList::read_approved(now.as_deref()).map(|list| list.todos))
+}
+
 /// Deliverables that are neither a file nor a directory of a commit. What is at an address elsewhere is not looked for.
 fn missing<'d>(
     repository: &JobRepository,
@@ -604,15 +638,58 @@ fn missing<'d>(
     if named.is_empty() {
         return Ok(named);
     }
-    let mut there: HashSet<String> = HashSet::new();
-    for entry in repository.bare.list_files(head)? {
-        let path = entry.path.to_string();
-        there.extend(path.match_indices('/').filter_map(|(end, _)| path.get(..end)).map(str::to_owned));
-        there.insert(path);
+    let there: BTreeMap<String, EntryKind> =
+        repository.bare.list_files(head)?.iter().map(|entry| (entry.path.to_string(), entry.kind)).collect();
+    let target = |path: &str| repository.text(head, path);
+    Ok(named.into_iter().filter(|path| !is_delivered(&there, &target, path)).collect())
+}
+
+/// So many links lead from one to the next before it counts as a circle.
+const LINKS_MAX: usize = 40;
+
+/// Whether a path leads to a file or a directory of a commit. `target` is where a link of it leads.
+fn is_delivered(
+    there: &BTreeMap<String, EntryKind>,
+    target: &impl Fn(&str) -> Option<String>,
+    path: &str,
+) -> bool {
+    let path = path.trim();
+    let parts = |path: &str| path.split('/').rev().map(str::to_owned).collect::<Vec<_>>();
+    let (mut left, mut at) = (parts(path), Vec::<String>::new());
+    let (mut links, mut within) = (0, path.ends_with('/'));
+    if path.starts_with('/') {
+        return false;
     }
-    let is_there =
-        |path: &&String| there.contains(path.trim().trim_start_matches("./").trim_end_matches('/'));
-    Ok(named.into_iter().filter(|path| !is_there(path)).collect())
+    while let Some(part) = left.pop() {
+        match part.as_str() {
+            "" | "." => continue,
+            ".." if at.pop().is_none() => return false,
+            ".." => continue,
+            _ => at.push(part),
+        }
+        let so_far = at.join("/");
+        if there.get(&so_far) != Some(&EntryKind::Link) {
+            continue;
+        }
+        links += 1;
+        at.pop();
+        match target(&so_far) {
+            Some(target) if !target.starts_with('/') && links <= LINKS_MAX => {
+                within |= left.is_empty() && target.ends_with('/');
+                left.extend(parts(&target));
+            }
+            _ => return false,
+        }
+    }
+    let reached = at.join("/");
+    let below = format!("{reached}/");
+    let is_directory =
+        || there.range(below.clone()..).next().is_some_and(|(path, _)| path.starts_with(&below));
+    match there.get(&reached) {
+        Some(EntryKind::File | EntryKind::Executable) => !within,
+        Some(EntryKind::Link | EntryKind::Submodule) => false,
+        None => !reached.is_empty() && is_directory(),
+    }
 }
 
 fn own_commits(repository: &JobRepository, since: &Oid, head: &Oid) -> Result<usize, ForgeError> {
@@ -682,5 +759,53 @@ mod tests {
         let soon = blocking(|| Ok(7));
         assert_eq!(until_settled(soon, std::future::ready(()), &own).await.unwrap(), 7);
         assert!(!own.is_stopped());
+    }
+
+    #[test]
+    fn what_is_delivered_is_a_file_or_a_directory_of_the_commit() {
+        let links = BTreeMap::from([
+            ("gone", "nowhere.md"),
+            ("passwd", "/etc/passwd"),
+            ("out", "../letter.md"),
+            ("docs/up", "../letter.md"),
+            ("latest", "docs"),
+            ("round", "robin"),
+            ("robin", "round"),
+            ("slash", "letter.md/"),
+        ]);
+        let files = ["letter.md", "docs/a.md", "docs/b/c.md"].map(|path| (path.to_owned(), EntryKind::File));
+        let mut there = BTreeMap::from(files);
+        there.extend(links.keys().map(|path| ((*path).to_owned(), EntryKind::Link)));
+        there.insert("vendor".to_owned(), EntryKind::Submodule);
+        let target = |path: &str| links.get(path).map(|target| (*target).to_owned());
+        for (path, expected) in [
+            ("letter.md", true),
+            (" ./letter.md ", true),
+            ("letter.md/", false),
+            ("letter.md/a", false),
+            ("docs", true),
+            ("docs/", true),
+            ("docs/b/../a.md", true),
+            ("docs/b/d.md", false),
+            ("doc", false),
+            ("", false),
+            (".", false),
+            ("/letter.md", false),
+            ("../letter.md", false),
+            ("gone", false),
+            ("passwd", false),
+            ("out", false),
+            ("docs/up", true),
+            ("latest", true),
+            ("latest/", true),
+            ("latest/a.md", true),
+            ("latest/up", true),
+            ("latest/z.md", false),
+            ("round", false),
+            ("slash", false),
+            ("vendor", false),
+        ] {
+            assert_eq!(is_delivered(&there, &target, path), expected, "{path}");
+        }
     }
 }

@@ -26,6 +26,9 @@ pub struct Checkpoint {
     /// A verdict may name it, and is refused when the content is another one
     pub digest: Digest,
     pub created_at: Timestamp,
+    /// When it is rejected if nobody answered by then; absent where it waits for ever
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
     pub resolved_at: Option<Timestamp>,
     pub reason: Option<String>,
     pub rejection_reason: String,
@@ -45,6 +48,7 @@ impl From<&checkpoint::Checkpoint> for Checkpoint {
             kind: checkpoint.kind.clone(),
             digest: checkpoint.digest,
             created_at: checkpoint.created_at,
+            expires_at: checkpoint.expires_at,
             resolved_at: checkpoint.resolved_at,
             rejection_reason: reason.clone().filter(|_| rejected).unwrap_or_default(),
             reason,

@@ -25,6 +25,9 @@ pub fn described(whole: &WholeCheckpoint) -> String {
     line("type", &c.kind);
     line("digest", &c.digest.to_string());
     line("created", &c.created_at.to_string());
+    if let Some(at) = c.expires_at.filter(|_| c.status == CheckpointStatus::Pending) {
+        line("expires", &format!("{at}, then it is rejected"));
+    }
     if let Some(at) = c.resolved_at {
         line("resolved", &at.to_string());
     }

@@ -24,7 +24,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
     let reason = args.message.clone();
     let checkpoint = match args.store.desk_if_there()? {
         Desk::Here(session) => {
-            let who = session.judge()?;
+            let who = session.asker()?;
             Checkpoint::from(&session.wait(session.engine.withdraw_checkpoint(&who, &args.id, reason, None))?)
         }
         Desk::There(remote) => {

@@ -34,6 +34,7 @@ use checkrein_core::config::env;
 use checkrein_core::document::{Document, Format, Gravity, decode};
 use checkrein_core::frame::{FrameAnswer, FrameCommand, FrameConfig, FrameConfigPatch, PopStatus};
 use checkrein_engine::SessionWanted;
+use checkrein_store::StoreAddress;
 use serde::de::DeserializeOwned;
 
 use crate::error::{CliError, warn};
@@ -218,7 +219,11 @@ impl Place {
         if self.store.remote()?.is_some() {
             return Ok(true);
         }
-        Ok(self.store.here().path()?.exists())
+        Ok(match self.store.here().address()? {
+            StoreAddress::Sqlite(path) => path.exists(),
+            // Whoever named a server has one.
+            StoreAddress::Postgres(_) => true,
+        })
     }
 
     /// What the session says to a question; none where there is no such session.

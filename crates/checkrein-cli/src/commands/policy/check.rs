@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use checkrein_core::config::{CheckreinFile, Owner, Settings, Subject, Tenant};
 use checkrein_core::document::{Document, Gravity, Problem, Problems};
-use checkrein_core::plan::Plan;
+use checkrein_core::plan::{Context, Plan};
 use checkrein_core::policy::{Reading, Scope};
 use checkrein_engine::DefinitionError;
 use serde::Serialize;
@@ -92,6 +92,7 @@ impl Report {
                 match Plan::resolve(&chain) {
                     Ok((plan, problems)) => {
                         self.take(problems);
+                        self.needs_values(&document, &plan);
                         self.needs_agent(&document, plan, settings);
                     }
                     Err(problems) => self.take(problems),
@@ -137,6 +138,32 @@ impl Report {
             }
         }
         self.take(settings.frame_problems());
+    }
+
+    /// Placeholders and files that a run needs. What is given with a run, or made by it, nobody knows here.
+    fn needs_values(&mut self, document: &Document, plan: &Plan) {
+        let given = ["target", "work_id"].map(|name| (name.to_owned(), String::new()));
+        let given = Context::from_iter(given);
+        let here = std::env::current_dir().unwrap_or_default();
+        let phases = plan.phases.iter().filter(|phase| phase.enabled);
+        for task in phases.flat_map(|phase| &phase.tasks) {
+            for unfilled in task.unfilled(&given) {
+                let id = &task.id;
+                let problem = if unfilled.is_missing() {
+                    let (message, name) = (unfilled.message, &unfilled.name);
+                    let message =
+                        format!("`{id}`: {message} unless a run gives one, with `--set {name}=VALUE`");
+                    document.problem(Gravity::Notice, &["phases"], message)
+                } else {
+                    let message = format!("`{id}`: {}", unfilled.message);
+                    document.problem(Gravity::Error, &["phases"], message)
+                };
+                self.take(problem.hint(unfilled.hint).into());
+            }
+            for text in checkrein_engine::not_there(task, &here) {
+                self.take(document.problem(Gravity::Notice, &["phases"], text).into());
+            }
+        }
     }
 
     /// What is left to an agent needs one.

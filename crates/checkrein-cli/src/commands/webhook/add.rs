@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> Result<Output, CliError> {
                 "url": url,
                 "kind": args.kind,
                 "name": name,
-                "types": types,
+                "types": Some(types).filter(|types| !types.is_empty()),
                 "allow_private": args.allow_private,
             });
             remote.post_unkeyed(&["webhooks"], &new)?

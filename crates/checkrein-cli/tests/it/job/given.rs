@@ -45,7 +45,7 @@ fn documents_are_where_the_brief_says() {
 
 #[test]
 fn documents_that_are_none_are_refused() {
-    let place = scene("usual").file("a/x", "").file("b/x", "");
+    let place = scene("usual").file("a/x", "").file("b/x", "").file("empty.md", " \n");
     for more in [&["--doc", "nowhere"][..], &["--doc", "a"], &["--doc", "a/x", "--doc", "b/x"]] {
         let refused = give(&place, more);
         assert!(matches!(refused.code, 1 | 2), "{more:?}: {}", refused.seen());
@@ -56,6 +56,7 @@ fn documents_that_are_none_are_refused() {
         &["--datasource", "a=x", "--datasource", "a=y"],
         &["--datasource", "a-b=x", "--datasource", "a.b=y"],
         &["--plan", "nowhere"],
+        &["--plan", "empty.md"],
     ] {
         expect(&give(&place, more), 2);
     }

@@ -355,3 +355,53 @@ fn what_was_reviewed_cannot_be_pushed_away() {
     job.approve(3);
     assert_eq!(job.file("main", "plan.md"), "# Plan of 1.1");
 }
+
+/// A job whose agent waits in its first phase until somebody pushed `todos.yaml`.
+fn planned_meanwhile(agent: &str, level: &str, todos: &str, code: i32) -> Job {
+    let wait = r#"touch "$here/began"; until test -f "$here/go"; do sleep 0.02; done"#;
+    let place = scene(&format!("case $n in 1) {wait}; {agent} ;; *) usual ;; esac"));
+    let mut engine = background(&place, &["job", "Write", "--agent", &agent_of(&place), "--autonomy", level]);
+    until(|| place.path().join("began").exists().then_some(()));
+    let (id, ann) = (only_run(&place).unwrap(), Ann::of(&place));
+    let given = place.run(&["version"]);
+    let job = Job { place, id, ann, given };
+    let clone = job.cloned("carla", "phase-1-strategic");
+    push(&clone, "todos.yaml", todos);
+    fs::write(job.place.path().join("go"), "").unwrap();
+    expect(&engine.end(), code);
+    job
+}
+
+#[test]
+fn todos_that_are_pushed_while_the_agent_plans_count() {
+    let todos = "todos:\n  - id: 1\n    content: write it in verse\n";
+    for agent in ["plan", "answer '{}'", "complete"] {
+        let job = planned_meanwhile(agent, "guided", todos, 3);
+        assert_eq!(job.file("phase-1-strategic", "todos.yaml"), todos.trim_end(), "{agent}");
+        let asked = job.asked();
+        assert_eq!(asked["next_todos"][0]["content"], "write it in verse", "{agent}: {asked}");
+        let noted = job.found().contains("the agent's own todos are not used: write it; read it");
+        assert_eq!(noted, agent == "plan", "{agent}: {}", job.found());
+        job.approve(3);
+        assert!(job.brief(2).contains("write it in verse"), "{agent}");
+    }
+}
+
+#[test]
+fn broken_todos_that_are_pushed_while_the_agent_plans_hold_at_every_level() {
+    let broken = "todos:\n  - id: 1\n    content: a\n  - id: 1\n    content: b\n";
+    for agent in ["plan", "answer '{}'"] {
+        let job = planned_meanwhile(agent, "full", broken, 3);
+        assert_eq!(job.file("phase-1-strategic", "todos.yaml"), broken.trim_end(), "{agent}");
+        let shown = job.place.run(&["review", &job.id, "--plain"]).stdout;
+        assert!(shown.contains("A person's todos.yaml cannot be used: todos.yaml:4:5:"), "{agent}: {shown}");
+        let refused = job.ann("approve", &[], 2);
+        assert!(refused.stderr.contains("todos.yaml:4:5:"), "{}", refused.seen());
+        let clone = job.place.path().join("carla");
+        git(&clone, &["pull", "--quiet", "--ff-only"]);
+        let mended = push(&clone, "todos.yaml", "todos: [write it in verse]\n");
+        job.ann("approve", &["--digest", &mended], 0);
+        job.resume(0);
+        assert!(job.brief(2).contains("write it in verse"), "{agent}");
+    }
+}

@@ -22,7 +22,7 @@ mod timeout;
 
 #[path = "../../../../checkrein-store/tests/shared/postgres.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
-mod server;
+pub mod server;
 
 use std::fs;
 use std::path::{Path, PathBuf};

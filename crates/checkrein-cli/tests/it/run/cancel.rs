@@ -53,7 +53,13 @@ fn cancelling_a_held_run_withdraws_its_question() {
     let ann = Ann::of(&place);
     let (_, id) = ran(&place, &["--set", "check_in_frequency=per-step"], 3);
     let checkpoint = waits_at(&place, &id);
+    let withdrawn = place.run(&["checkpoint", "withdraw", &checkpoint]);
+    expect(&withdrawn, 6);
+    assert!(withdrawn.stderr.contains(&format!("checkrein cancel {id}")), "{}", withdrawn.seen());
     expect(&place.run(&["cancel", &id]), 0);
+    let nothing = ann.says(&place, &["approve", &id]);
+    expect(&nothing, 6);
+    assert!(nothing.stderr.contains(&format!("run `{id}` waits for no answer")), "{}", nothing.seen());
     let shown = place.run(&["checkpoint", "show", &checkpoint, "--json"]).json();
     assert_eq!((&shown["status"], &shown["reason"]), (&"withdrawn".into(), &"its run was cancelled".into()));
     expect(&ann.says(&place, &["approve", &checkpoint]), 6);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{logged, quoted, ran, responses, scene, show, start, steps};
+use super::{expect, logged, quoted, ran, responses, scene, show, start, steps};
 
 #[test]
 fn phases_and_their_tasks_run_in_order() {
@@ -216,18 +216,58 @@ fn placeholders_are_filled_from_what_is_known() {
 }
 
 #[test]
-fn a_placeholder_without_a_value_fails_the_step_before_it_runs() {
+fn a_placeholder_without_a_value_is_refused_before_anything_runs() {
     for step in [
-        "run: 'touch ran; echo {missing}'",
-        "run: touch ran, env: {A: '{missing}'}",
-        "run: touch ran, arguments: {a: '{missing}'}",
-        "run: touch ran, working_directory: '{missing}'",
+        "run: 'echo {missing}'",
+        "run: 'true', env: {A: '{missing}'}",
+        "run: 'true', arguments: {a: '{missing}'}",
+        "run: 'true', working_directory: '{missing}'",
+        "run: 'echo {missing}', arguments: {a: '{failure}{attempt}'}",
     ] {
-        let place = scene(&format!("phases: {{build: {{steps: [{{id: a, {step}}}]}}}}"));
-        let (run, id) = ran(&place, &[], 4);
-        assert!(run.stderr.contains("there is no value for `{missing}`"), "{step}: {}", run.seen());
+        let place = scene(&format!(
+            "phases: {{build: {{steps: [{{id: first, run: touch ran}}, {{id: a, {step}}}]}}}}"
+        ));
+        let refused = place.run(&["run", "flow.yaml"]);
+        assert_eq!(refused.code, 2, "{step}: {}", refused.seen());
+        assert!(
+            refused.stderr.contains("`build:a`: ") && refused.stderr.contains("`{missing}`"),
+            "{}",
+            refused.seen()
+        );
         assert!(!place.path().join("ran").exists(), "{step}");
-        assert_eq!(responses(&place, &id), ["build:a failure"], "it is captured all the same");
+        // A check cannot know what a run will be given.
+        let checked = place.run(&["policy", "check", "flow.yaml"]);
+        assert_eq!(checked.code, 0, "{step}: {}", checked.seen());
+        assert!(checked.stderr.contains("`--set missing=VALUE`"), "{}", checked.seen());
+    }
+    // Phases that do not run need no values.
+    let two = "phases: {build: {steps: [{id: a, run: touch ran}]}, release: {steps: [{id: b, run: 'touch {name}'}]}}";
+    let place = scene(two);
+    expect(&place.run(&["run", "flow.yaml", "--phase", "build"]), 0);
+    expect(&place.run(&["run", "flow.yaml", "--set", "name=given"]), 0);
+    assert!(place.path().join("ran").exists() && place.path().join("given").exists());
+    // What no value could fill is a mistake of the file itself.
+    let place = scene("phases: {build: {steps: [{id: a, run: 'echo $(({n} + 1))'}]}}");
+    for command in [&["run", "flow.yaml", "--set", "n=1"][..], &["policy", "check", "flow.yaml"]] {
+        let refused = place.run(command);
+        assert_eq!(refused.code, 2, "{}", refused.seen());
+        assert!(refused.stderr.contains("arithmetic"), "{}", refused.seen());
+    }
+}
+
+/// Something that runs before may make it, so it is only said.
+#[test]
+fn files_that_hooks_and_steps_need_are_looked_for_before_anything_runs() {
+    let place = scene(
+        "phases: {build: {steps: [{id: a, run: 'echo true > late.sh; mkdir out'}, {id: b, run: pwd, working_directory: out}]}}
+hooks: {post_build: [{type: script, name: s, path: late.sh}]}",
+    );
+    for command in [&["policy", "check", "flow.yaml"][..], &["run", "flow.yaml"]] {
+        let ran = place.run(command);
+        expect(&ran, 0);
+        for missing in ["there is no file `late.sh`", "there is no directory `out`"] {
+            assert!(ran.stderr.contains(missing), "{}", ran.seen());
+        }
     }
 }
 

@@ -105,6 +105,46 @@ fn a_gate_and_a_prompt_are_answered_at_the_terminal_too() {
     assert_eq!((&prompt["type"], &prompt["resolved_by"]), (&"prompt".into(), &"carla".into()));
 }
 
+/// The deadline ends the question that is open at the terminal, and says so.
+#[test]
+fn a_question_ends_with_its_deadline() {
+    let place = scene(
+        "autonomy: {timeout: 2s, on_timeout: reject}
+phases: {build: {require_approval: true, steps: [{id: a, run: touch after}]}}",
+    );
+    let mut terminal = at_a_terminal(&place, &["run", "flow.yaml"]);
+    terminal
+        .until("Start it?")
+        .until("> ")
+        .until("Nobody answered by 20")
+        .until("it was rejected by its deadline");
+    terminal.until("is paused: rejected by timeout: nobody answered in time");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 5, "{seen}");
+    assert!(!place.path().join("after").exists());
+    let id = super::only_run(&place).unwrap();
+    let checkpoint = place.run(&["checkpoint", "show", &format!("{id}.1"), "--json"]).json();
+    assert_eq!((&checkpoint["status"], &checkpoint["resolved_by"]), (&"rejected".into(), &"timeout".into()));
+}
+
+/// Somebody elsewhere answers; the line that is typed next answers the next question.
+#[test]
+fn a_question_ends_when_somebody_else_answers_it() {
+    let place = scene(
+        "phases: {build: {require_approval: true, steps: [{id: a, run: 'true'}]}, release: {require_approval: true, steps: [{id: b, run: touch after}]}}",
+    );
+    let ann = super::Ann::of(&place);
+    let mut terminal = at_a_terminal(&place, &["run", "flow.yaml"]);
+    terminal.until("Phase build needs an approval").until("> ");
+    let id = super::only_run(&place).unwrap();
+    super::expect(&ann.says(&place, &["approve", &format!("{id}.1")]), 0);
+    terminal.until("Somebody was faster: it was approved by ann");
+    terminal.until("Phase release needs an approval").until("> ").press("1\n");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 0, "{seen}");
+    assert!(place.path().join("after").exists());
+}
+
 #[test]
 fn ctrl_c_during_a_step_pauses_and_leaves_no_orphan() {
     let place = scene(&steps(&[("a", "echo $$ > pid; sleep 600 & echo $! > pid2; wait")]));

@@ -51,6 +51,51 @@ fn a_worker_takes_up_what_a_dead_engine_left() {
     assert_eq!(place.read("done"), "a\na\nb\n");
 }
 
+/// How long it waits is shown before, and that it is over afterwards, whoever has recorded it.
+#[test]
+fn a_deadline_is_shown() {
+    let place = scene(&format!(
+        "autonomy: {{timeout: 1s, on_timeout: reject}}\n{}",
+        steps(&[("a", "sh found warnings low")])
+    ));
+    let (_, id) = ran(&place, &[], 3);
+    let checkpoint = format!("{id}.1");
+    let shown = place.run(&["checkpoint", "show", &checkpoint, "--json"]).json();
+    assert!(shown["expires_at"].as_str().unwrap() > shown["created_at"].as_str().unwrap(), "{shown}");
+    let text = place.run(&["checkpoint", "show", &checkpoint]).stdout;
+    assert!(text.contains("\nexpires     20"), "{text}");
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let listed = place.run(&["runs"]).stdout;
+    assert!(listed.contains("held, timed out"), "{listed}");
+    let resumed = place.run(&["resume", &id]);
+    expect(&resumed, 5);
+    assert!(
+        resumed.stderr.contains("is paused: rejected by timeout: nobody answered in time"),
+        "{}",
+        resumed.seen()
+    );
+}
+
+/// A server records it also where others go on with runs.
+#[test]
+fn a_server_without_a_worker_records_timeouts() {
+    let place = scene(&format!(
+        "autonomy: {{timeout: 1s, on_timeout: reject}}\n{}",
+        steps(&[("a", "sh found warnings low")])
+    ));
+    let (_, id) = ran(&place, &[], 3);
+    let _served = crate::serve::Served::start(&place, &["--no-worker"]);
+    let timed_out = || {
+        let exported = place.run(&["store", "export"]).stdout;
+        exported
+            .lines()
+            .any(|line| line.contains(&format!("{id}.1")) && line.contains("timeout"))
+            .then_some(())
+    };
+    super::until(timed_out);
+    assert_eq!(status(&place, &id), "held", "nobody goes on with it");
+}
+
 #[test]
 fn a_hold_that_times_out_is_a_no_where_the_policy_says_so() {
     for (policy, after) in [

@@ -153,6 +153,42 @@ fn warned() -> Report {
     .report()
 }
 
+/// What comes again after it was applied is to be done again (R5); it is one entry all the same (W16).
+#[test]
+fn a_fix_that_is_proposed_again_after_it_was_applied_is_open_again() {
+    let found =
+        json!({"errors": [{"text": "Style", "suggested_fix": {"description": "format", "command": "fmt"}}]});
+    let mut driven = Driven::new("build: lint", LENIENT, json!({"build:lint": [found.clone()]}), 300);
+    let seen = |driven: &Driven| -> Vec<String> {
+        let report = driven.report();
+        report.remedies.iter().map(|remedy| format!("{} {:?}", remedy.id(), remedy.choice)).collect()
+    };
+    let apply = |driven: &mut Driven| {
+        let remedy = driven.report().remedies.remove(0);
+        driven.go(Command::Remedy(crate::run::RemedyChosen {
+            id: Some(remedy.id()),
+            task: remedy.task.clone(),
+            title: remedy.title(),
+            choice: crate::run::Choice::Applied,
+            by: "ann".to_owned(),
+            command: remedy.command.clone(),
+            file: None,
+            exit_code: None,
+            output: None,
+        }));
+    };
+    assert_eq!(seen(&driven), ["fix-1 None"]);
+    apply(&mut driven);
+    assert_eq!(seen(&driven), ["fix-1 Some(Applied)"]);
+    driven.go(Command::Resume { by: "ann".to_owned() });
+    assert_eq!(seen(&driven), ["fix-1 Some(Applied)"]);
+    let again = crate::run::tests::finished(&driven.run, &[found]);
+    driven.go(again);
+    assert_eq!(seen(&driven), ["fix-2 None"]);
+    apply(&mut driven);
+    assert_eq!(seen(&driven), ["fix-2 Some(Applied)"]);
+}
+
 /// Two fixes with one title are two: what is chosen is one of them, also where a report begins later (R5).
 #[test]
 fn a_choice_is_about_one_remedy() {

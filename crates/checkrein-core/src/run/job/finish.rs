@@ -133,7 +133,11 @@ fn unfinished(phase: &JobPhase, work: &Work) -> Option<&'static str> {
 fn planned_nothing(moved: &Move<'_>) -> bool {
     let Some((_, job)) = moved.run.job() else { return false };
     // Folding a planned feedback has moved the stage on already.
-    let planned = job.phase.work.as_ref().is_some_and(|work| !work.result.next_todos.is_empty());
+    let planned = job
+        .phase
+        .work
+        .as_ref()
+        .is_some_and(|work| !work.result.next_todos.is_empty() || work.bad_todos.is_some());
     let strategic = job.phase.kind() == PhaseKind::Strategic || job.phase.stage == Stage::Feedback;
     strategic && !planned
 }
@@ -245,6 +249,9 @@ fn further_reasons(moved: &Move<'_>, policy: &Policy, phase: &JobPhase, work: &W
             None => conflict.met_by(&phase.name()),
         };
         reasons.push((Rule::Conflict, text));
+    }
+    if let Some(problem) = &work.bad_todos {
+        reasons.push((Rule::Todos, format!("A person's todos.yaml cannot be used: {problem}")));
     }
     let spent = moved.run.state.job.as_ref().map(|job| job.spent).unwrap_or_default();
     if let Some(text) = over_budget(policy, spent) {

@@ -230,6 +230,9 @@ pub struct Work {
     /// Work and what a person pushed touch the same lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<Conflict>,
+    /// What is wrong with the `todos.yaml` that a person pushed while the agent planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bad_todos: Option<String>,
     /// Messages of people that reached the agent while it worked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heard: Vec<String>,

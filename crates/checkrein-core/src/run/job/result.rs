@@ -190,6 +190,7 @@ fn todos_of(items: &[Value], odd: &mut Vec<String>) -> Vec<Todo> {
                 Value::Object(map) => {
                     map.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()
                 }
+                Value::Array(_) => String::new(),
                 other => other.to_string(),
             };
             numbered(items.iter().map(content))
@@ -217,6 +218,10 @@ mod tests {
                 "failed 0 the agent's outcome `done` is unknown; it is one of phase_done, job_complete, blocked, failed",
             ),
             (json!({"next_todos": ["a", "b"]}), "phase_done 2 "),
+            (
+                json!({"next_todos": ["a", {"content": ["b", "c"]}, ["d"]]}),
+                "phase_done 1 the agent's `next_todos` were numbered again: the content of todo `2` is not text",
+            ),
             (
                 json!({"next_todos": [{"id": 1, "content": "a"}, {"id": 1, "content": "b"}]}),
                 "phase_done 2 the agent's `next_todos` were numbered again: id `1` is there twice",

@@ -146,13 +146,19 @@ fn todo(item: &Value, last: u32) -> Result<Todo, String> {
                     .and_then(|id| u32::try_from(id).ok())
                     .ok_or_else(|| format!("id `{}` is not a whole number", plain(id)))?,
             };
-            let content = map.get("content").map(plain).unwrap_or_default();
+            let content = map.get("content").unwrap_or(&Value::Null);
+            let content = text(content).ok_or_else(|| format!("the content of todo `{id}` is not text"))?;
             (id, content, map.get("done").and_then(Value::as_bool).unwrap_or(false))
         }
-        other => (next(), plain(other), false),
+        other => (next(), text(other).ok_or_else(|| format!("todo `{}` is not text", next()))?, false),
     };
     let content = content.trim().to_owned();
     if content.is_empty() { Err(format!("todo `{id}` is empty")) } else { Ok(Todo { id, content, done }) }
+}
+
+/// A number is a text, too, as YAML writes it; a list is none (L8).
+fn text(value: &Value) -> Option<String> {
+    (!value.is_array() && !value.is_object()).then(|| plain(value))
 }
 
 fn plain(value: &Value) -> String {
@@ -206,6 +212,16 @@ mod tests {
                 "error: todos.yaml:3:5: id `1` is there twice",
             ),
             ("- write\n- ''\n", "error: todos.yaml:2:3: todo `2` is empty"),
+            (
+                "todos:\n  - {id: 1, content: [a, b]}\n",
+                "error: todos.yaml:2:5: the content of todo `1` is not text",
+            ),
+            (
+                "todos:\n  - {id: 1, content: {a: b}}\n",
+                "error: todos.yaml:2:5: the content of todo `1` is not text",
+            ),
+            ("- a\n- [b]\n", "error: todos.yaml:2:3: todo `2` is not text"),
+            ("- 42\n- {content: 7}\n", "1 42, 2 7"),
             ("todos: soon", "error: todos.yaml:1:1: `todos` is not a list"),
         ] {
             assert_eq!(read(text), expected, "{text}");

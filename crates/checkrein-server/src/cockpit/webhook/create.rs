@@ -25,7 +25,8 @@ async fn create(visit: Visit) -> Result<View, Problem> {
         url: form.get("url").unwrap_or_default().trim().to_owned(),
         kind,
         name: form.get("name").unwrap_or_default().trim().to_owned(),
-        types: form.all("types").map(str::to_owned).collect(),
+        types: Some(form.all("types").map(str::to_owned).collect())
+            .filter(|types: &Vec<_>| !types.is_empty()),
         allow_private: form.get("allow_private").is_some(),
     };
     Ok(new_secret("The webhook is added", &made(&visit.call, wanted).await?))

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::answer::Created;
-use crate::ask::ExactJson;
+use crate::ask::{ExactJson, some_of};
 use crate::call::Call;
 use crate::error::{Kind, Problem};
 use crate::route::Route;
@@ -33,9 +33,9 @@ struct Wanted {
     target: Option<String>,
     /// The work item it belongs to
     work_id: Option<String>,
-    /// Only these phases
-    #[serde(default)]
-    phases: Vec<String>,
+    /// Only these phases; all of them if nothing is said
+    #[schemars(length(min = 1))]
+    phases: Option<Vec<String>>,
 }
 
 #[derive(JsonSchema)]
@@ -97,7 +97,7 @@ async fn create(call: Call, ExactJson(wanted): ExactJson<Wanted>) -> Result<Crea
         sets: wanted.set.into_iter().map(|(name, value)| (name, text(value))).collect(),
         target: wanted.target,
         work_id: wanted.work_id,
-        phases: wanted.phases,
+        phases: some_of("phases", wanted.phases)?,
     };
     let directory = std::env::current_dir()
         .map_err(|error| Problem::new(Kind::Internal, format!("there is no current directory: {error}")))?;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::answer::Created;
-use crate::ask::Json;
+use crate::ask::{Json, some_of};
 use crate::call::Call;
 use crate::error::{Kind, Problem};
 use crate::route::Route;
@@ -21,8 +21,8 @@ pub struct Wanted {
     #[serde(default)]
     pub name: String,
     /// What it is told of, such as `checkpoint.created`; what waits for a person if nothing is said
-    #[serde(default)]
-    pub types: Vec<String>,
+    #[schemars(length(min = 1))]
+    pub types: Option<Vec<String>>,
     /// It may be in a private network, or on the server's machine
     #[serde(default)]
     pub allow_private: bool,
@@ -54,7 +54,7 @@ pub async fn made(call: &Call, wanted: Wanted) -> Result<NewWebhook, Problem> {
         name: wanted.name,
         kind: wanted.kind,
         url: WebhookUrl::new(wanted.url),
-        types: wanted.types.into_iter().map(kind).collect::<Result<_, _>>()?,
+        types: some_of("types", wanted.types)?.into_iter().map(kind).collect::<Result<_, _>>()?,
         allow_private: wanted.allow_private,
     };
     let made = call.engine().create_webhook(call.by()?, new).await?;

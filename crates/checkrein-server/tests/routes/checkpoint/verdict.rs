@@ -53,7 +53,8 @@ fn a_request_for_changes_needs_a_reason_and_an_agent_gives_no_verdict() {
     let (reviewer, agent) = (place.as_role(Role::Reviewer), place.as_role(Role::Agent));
     ask(&agent, "c1");
     let silent = json!({"verdict": "request_changes"});
-    reviewer.post("/v1/checkpoints/c1/verdict", &silent).refused(422, "invalid");
+    let problem = reviewer.post("/v1/checkpoints/c1/verdict", &silent).refused(422, "invalid");
+    assert_eq!(problem["hint"], "say what should change", "{problem}");
     ask(&agent, "c2");
     reviewer.post("/v1/checkpoints/c2/verdict", &json!({"verdict": "reject"})).expect(200);
     assert_eq!(agent.get("/v1/checkpoints/c2").json()["rejection_reason"], "");

@@ -50,6 +50,7 @@ fn mistakes_are_named_and_nothing_runs() {
         (json!({"workflow": {"id": "w", "extends": "../../etc/passwd", "phases": {}}}), "stands alone"),
         (json!({"workflow": workflow("true"), "level": "nonsense", "phases": ["bild"]}), ""),
         (json!({"workflow": workflow("true"), "phases": ["bild"]}), "there is no phase `bild`"),
+        (json!({"workflow": workflow("true"), "phases": []}), "`phases` is empty"),
         (json!({"workflow": workflow("true"), "set": {"warning_tolerence": "low"}}), "not a setting"),
         (json!({"workflow": workflow("true"), "set": {"autonomy.ask": "always"}}), "nor a placeholder"),
         (

@@ -34,6 +34,7 @@ fn what_cannot_be_sent_to_is_refused() {
         json!({"url": "https://169.254.169.254/", "allow_private": true}),
         json!({"url": "file:///etc/passwd"}),
         json!({"url": "https://example.com/", "types": ["checkpoint.guessed"]}),
+        json!({"url": "https://example.com/", "types": []}),
         json!({"url": "https://example.com/", "kind": "pigeon"}),
         json!({"url": "https://example.com/", "name": "a\u{202e}b"}),
     ] {
