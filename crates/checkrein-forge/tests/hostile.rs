@@ -510,7 +510,7 @@ fn claims_to_be_huge(job: &Job, kind: &str) -> String {
 
 #[test]
 fn objects_that_are_too_large_are_not_unpacked() {
-    let small = Limits { file_bytes: 1_000, total_bytes: 5_000, ..Limits::default() };
+    let small = Limits { file_bytes: 1_000, commits_bytes: 5_000, ..Limits::default() };
     let blob = |job: &Job, bytes: usize, letter: &str| {
         job.write("blob", letter.repeat(bytes));
         let blob = job.agent_git(&["hash-object", "-w", "blob"]);

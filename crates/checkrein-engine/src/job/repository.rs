@@ -190,10 +190,11 @@ pub(crate) fn names_of(id: &RunId, definition: &JobDefinition) -> Result<Names, 
 /// No text of a plan or a list of todos is larger.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// How much of an agent's work is taken: never more than it may have on disk.
+/// How much of an agent's work is taken: its commits bring no more than it may have on disk. Of its files as many as
+/// usual are: an agent that had more was ended for it, and what it had done is kept.
 pub(crate) fn limits(definition: &JobDefinition) -> Limits {
     let usual = Limits::default();
-    Limits { total_bytes: usual.total_bytes.min(definition.disk_bytes), ..usual }
+    Limits { commits_bytes: usual.commits_bytes.min(definition.disk_bytes), ..usual }
 }
 
 /// Found once: a program's `PATH` does not change under it.

@@ -29,7 +29,7 @@ impl Bare {
             before: &before,
             objects: Objects::Copied,
             most: collect.limits.commits,
-            most_bytes: collect.limits.total_bytes,
+            most_bytes: collect.limits.commits_bytes,
             most_files: collect.limits.files,
             most_file_bytes: collect.limits.file_bytes,
         })?;

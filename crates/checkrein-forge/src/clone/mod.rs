@@ -45,11 +45,19 @@ pub struct Limits {
     pub files: usize,
     /// How many of an agent's own commits are kept one by one.
     pub commits: usize,
+    /// For what they bring, and for the files of each beyond what the branch had.
+    pub commits_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { file_bytes: 64 << 20, total_bytes: 1 << 30, files: 200_000, commits: 500 }
+        Limits {
+            file_bytes: 64 << 20,
+            total_bytes: 1 << 30,
+            files: 200_000,
+            commits: 500,
+            commits_bytes: 1 << 30,
+        }
     }
 }
 
