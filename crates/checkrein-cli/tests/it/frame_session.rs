@@ -374,12 +374,12 @@ fn a_client_gets_frame_advice_unless_the_project_has_its_own() {
     assert!(advice.starts_with("# When"), "it says what it is for");
     frame(&place, &["push", "root", "--session", "s"]);
     let config = &frame(&place, &["config", "--session", "s"])["config"];
-    assert_eq!((&config["aggregation"], &config["pushThreshold"]), (&json!("weighted"), &json!(68)));
+    assert_eq!((&config["aggregation"], &config["pushThreshold"]), (&json!("weighted"), &json!(67)));
     assert_eq!(
         config["ceilings"],
         json!([
             {"aggregation": "average", "push": 75, "pop": 97},
-            {"aggregation": "weighted", "push": 77, "pop": 99},
+            {"aggregation": "weighted", "push": 78, "pop": 99},
             {"aggregation": "max", "push": 80, "pop": 100},
         ])
     );

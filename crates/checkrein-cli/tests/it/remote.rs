@@ -59,7 +59,8 @@ impl There {
         let here = self.place.run_as(&self.admin, arguments);
         assert_eq!(there.code, here.code, "{arguments:?}: {} {}", there.seen(), here.seen());
         // Only where it is cloned from differs, and how long it has been held.
-        let differs = |line: &&str| line.contains("git clone") || line.contains("Duration:");
+        let changing = ["git clone", "Duration:", "Waited for people:"];
+        let differs = |line: &&str| changing.iter().any(|words| line.contains(words));
         let lines = |text: &str| -> Vec<String> {
             text.lines().filter(|line| !differs(line)).map(str::to_owned).collect()
         };
