@@ -287,7 +287,7 @@ function live() {
     }, 250);
   };
   const channel = "BroadcastChannel" in window ? new BroadcastChannel("checkrein") : undefined;
-  let last = "";
+  let [last, line] = ["", ""];
   if (!channel || !navigator.locks) {
     listen("", (message) => receive(message));
     return;
@@ -305,7 +305,12 @@ function live() {
   /** @param {{state?: string, happening?: Happening, last?: string, ask?: boolean}} message */
   function receive(message) {
     if (message.last) last = message.last;
-    if (message.state) show(message.state);
+    if (message.state) {
+      // What happened between this page and the line to it was told to nobody.
+      if (message.state === "on" && line !== "on") look();
+      line = message.state;
+      show(message.state);
+    }
     if (message.happening) heard(message.happening);
   }
 }
