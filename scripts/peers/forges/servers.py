@@ -114,6 +114,8 @@ LFS_START_SERVER = false
 [database]
 DB_TYPE = sqlite3
 PATH = {self.home}/gitea.db
+SQLITE_JOURNAL_MODE = WAL
+SQLITE_TIMEOUT = 60000
 [repository]
 ROOT = {self.home}/repositories
 [security]
